@@ -1,0 +1,3 @@
+//! The `dovetail` command.
+
+fn main() {}
