@@ -1,0 +1,74 @@
+//! Instance types as one node class sees them.
+
+use serde::{Deserialize, Serialize};
+
+use super::name::{InstanceTypeName, ZoneName};
+use super::offering::{CapacityType, Offering};
+use super::requirement::{Labels, ValueSet};
+use super::resources::Resources;
+
+/// A kind of machine: its labels, what pods may use of it, and how it can be bought.
+///
+/// Allocatable depends on the node class (AMI family, kubelet settings, disks), so one EC2 type is as many values
+/// of this type as there are node classes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct InstanceType {
+    /// Its name.
+    pub name: InstanceTypeName,
+    /// Labels that every node of this type carries, zone and capacity type apart (those are the offering's).
+    pub labels: Labels,
+    /// Labels with several possible values, of which a launch takes one (`karpenter.k8s.aws/instance-tenancy`), by key.
+    #[serde(default, skip_serializing_if = "std::collections::BTreeMap::is_empty")]
+    pub choices: std::collections::BTreeMap<String, ValueSet>,
+    /// Raw size; NodePool limits count this.
+    pub capacity: Resources,
+    /// What pods, DaemonSets included, may use.
+    pub allocatable: Resources,
+    /// Ways to buy it, ordered by zone, capacity type and price. Unavailable ones are listed too.
+    pub offerings: Vec<Offering>,
+}
+
+/// Label of the instance type's name.
+pub const INSTANCE_TYPE_LABEL: &str = "node.kubernetes.io/instance-type";
+/// Label of the zone.
+pub const ZONE_LABEL: &str = "topology.kubernetes.io/zone";
+/// Label of the zone's id.
+pub const ZONE_ID_LABEL: &str = "topology.k8s.aws/zone-id";
+/// Label of the capacity type.
+pub const CAPACITY_TYPE_LABEL: &str = "karpenter.sh/capacity-type";
+/// Label of the capacity reservation.
+pub const RESERVATION_LABEL: &str = "karpenter.k8s.aws/capacity-reservation-id";
+/// Label of the host: pods may select it, a node to come has no value yet.
+pub const HOSTNAME_LABEL: &str = "kubernetes.io/hostname";
+/// Label of the node pool.
+pub const NODE_POOL_LABEL: &str = "karpenter.sh/nodepool";
+
+impl InstanceType {
+    /// All labels that a node launched from this offering is certain to carry (the node pool's apart).
+    #[must_use]
+    pub fn labels_with(&self, offering: &Offering) -> Labels {
+        let mut labels = self.labels.clone();
+        labels.insert(INSTANCE_TYPE_LABEL.to_owned(), self.name.to_string());
+        labels.insert(ZONE_LABEL.to_owned(), offering.zone.to_string());
+        labels.insert(CAPACITY_TYPE_LABEL.to_owned(), offering.capacity_type.to_string());
+        if let Some(zone_id) = &offering.zone_id {
+            labels.insert(ZONE_ID_LABEL.to_owned(), zone_id.clone());
+        }
+        if let Some(reservation) = &offering.reservation_id {
+            labels.insert(RESERVATION_LABEL.to_owned(), reservation.clone());
+        }
+        labels
+    }
+
+    /// The cheapest available offering in a zone under a capacity type.
+    #[must_use]
+    pub fn offering(&self, zone: &ZoneName, capacity_type: CapacityType) -> Option<&Offering> {
+        self.offerings
+            .iter()
+            .filter(|offering| {
+                offering.available && offering.zone == *zone && offering.capacity_type == capacity_type
+            })
+            .min_by_key(|offering| offering.price)
+    }
+}

@@ -1,0 +1,59 @@
+//! Node pools and node classes, as far as a plan depends on them.
+
+use serde::{Deserialize, Serialize};
+
+use super::instance_type::InstanceType;
+use super::name::{NodeClassName, NodePoolName};
+use super::requirement::{Labels, Requirements};
+use super::resources::Resources;
+use super::taint::Taint;
+
+/// A node class: the instance types as its AMI family, kubelet settings, disks and subnets make them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NodeClass {
+    /// Its name.
+    pub name: NodeClassName,
+    /// Ordered by name.
+    pub instance_types: Vec<InstanceType>,
+}
+
+/// Limits of a NodePool: what all its nodes may have together, existing and in flight included.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Limits {
+    /// By resource, counted in raw capacity. A resource that isn't named is not limited.
+    #[serde(default)]
+    pub resources: Resources,
+    /// How many nodes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nodes: Option<u64>,
+}
+
+/// A NodePool that may launch.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NodePool {
+    /// Its name.
+    pub name: NodePoolName,
+    /// Which instance types it launches.
+    pub node_class: NodeClassName,
+    /// Preference: a pod goes to the pools of the highest weight that can take it, whatever they cost.
+    pub weight: u32,
+    /// What its nodes must be like, and by that which labels they may carry. A key with several admitted values is
+    /// open: a launch fixes one of them.
+    pub requirements: Requirements,
+    /// Labels that all of its nodes carry: the template's, the pool's own name, the node class's.
+    pub labels: Labels,
+    /// Taints that stay.
+    pub taints: Vec<Taint>,
+    /// Taints that go when the node has started; pods need not tolerate them.
+    #[serde(default)]
+    pub startup_taints: Vec<Taint>,
+    /// What all its nodes may have together.
+    #[serde(default)]
+    pub limits: Limits,
+    /// Node count of a static pool: such a pool launches by its count, never for pods.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replicas: Option<u64>,
+}

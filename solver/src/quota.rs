@@ -1,0 +1,32 @@
+//! Stop signals: an outside deadline and a counted effort.
+//!
+//! The solver has no clock. Whoever calls it passes a [`Quota`] that knows when to stop; a [`WorkLimit`] counts effort
+//! instead and so gives the same plan on every machine.
+
+use std::time::Duration;
+
+/// An outside stop signal with a clock.
+pub trait Quota {
+    /// Time since planning began; only reported, never decided on.
+    fn elapsed(&self) -> Duration;
+    /// Whether to stop now and answer with the best plan known.
+    fn is_exhausted(&self) -> bool;
+}
+
+/// Never stops, and knows no time: for tests and reproducible runs.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Unlimited;
+
+impl Quota for Unlimited {
+    fn elapsed(&self) -> Duration {
+        Duration::ZERO
+    }
+
+    fn is_exhausted(&self) -> bool {
+        false
+    }
+}
+
+/// How much counted effort engines may spend; `None`: until they end by themselves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WorkLimit(pub Option<u64>);
