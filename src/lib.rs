@@ -4,3 +4,4 @@
 //! catalogue, and the commands. It decides nothing itself; every decision is the solver's.
 
 pub mod api;
+pub mod commands;

@@ -46,7 +46,12 @@ fn node_pool(root: &mut Value) {
     let template = at(root, &["spec", "template"]);
     set(
         at(template, &["metadata", "labels"]),
-        json!({ "maxProperties": 100, "x-kubernetes-validations": schema::label_rules() }),
+        json!({
+            "maxProperties": 100,
+            // Whoever applies labels owns all of them; annotations are owned one by one.
+            "x-kubernetes-map-type": "atomic",
+            "x-kubernetes-validations": schema::label_rules()
+        }),
     );
     at(template, &["metadata", "labels"])["additionalProperties"] =
         json!({ "type": "string", "maxLength": 63, "pattern": schema::LABEL_VALUE });
@@ -59,13 +64,13 @@ fn node_pool(root: &mut Value) {
             { "rule": "self.kind == oldSelf.kind", "message": "the kind of a pool's class cannot change" }
         ]}),
     );
-    requirements(at(template, &["spec", "requirements"]), Requirements::NodePool);
+    requirements(at(template, &["spec", "requirements"]), Requirements::Pool);
     conditions_by_type(root);
 }
 
 fn node_claim(root: &mut Value) {
     class_reference(at(root, &["spec", "nodeClassRef"]));
-    requirements(at(root, &["spec", "requirements"]), Requirements::NodeClaim);
+    requirements(at(root, &["spec", "requirements"]), Requirements::Claim);
     conditions_by_type(root);
     let condition = at(root, &["status", "conditions", "[]"]);
     set(
@@ -82,7 +87,7 @@ fn node_claim(root: &mut Value) {
 }
 
 fn node_overlay(root: &mut Value) {
-    requirements(at(root, &["spec", "requirements"]), Requirements::NodeOverlay);
+    requirements(at(root, &["spec", "requirements"]), Requirements::Overlay);
     conditions_by_type(root);
 }
 

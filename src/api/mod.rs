@@ -7,6 +7,11 @@
 //! The generated root types ([`NodePool`] and so on) have no fields for `apiVersion` and `kind`: a reader that looks for
 //! unknown fields meets those two on every object.
 
+#![expect(
+    clippy::duplicated_attributes,
+    reason = "kube's printcolumn takes the same attributes once for each column"
+)]
+
 mod absent;
 mod capacity_buffer;
 mod catalog;

@@ -28,7 +28,6 @@ pub(super) fn resources(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "object",
         "additionalProperties": {
-            "anyOf": [{ "type": "integer" }, { "type": "string" }],
             "pattern": QUANTITY,
             "x-kubernetes-int-or-string": true
         }
@@ -209,9 +208,9 @@ pub(super) fn interface_rules() -> Value {
 /// Which rules a list of requirements follows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Requirements {
-    NodePool,
-    NodeClaim,
-    NodeOverlay,
+    Pool,
+    Claim,
+    Overlay,
 }
 
 /// What a list of requirements has to hold, whatever the keys.
@@ -226,7 +225,7 @@ pub(super) fn requirement_rules(of: Requirements) -> Value {
             "message": "operators 'Gt', 'Lt', 'Gte' and 'Lte' need one number that is not negative"
         }),
     ];
-    if of == Requirements::NodeOverlay {
+    if of == Requirements::Overlay {
         rules.push(json!({
             "rule": "self.all(x, x.operator != 'NotIn' || (has(x.values) && x.values.size() != 0))",
             "message": "operator 'NotIn' needs values"
@@ -243,11 +242,11 @@ pub(super) fn requirement_rules(of: Requirements) -> Value {
 /// Which keys a requirement may have.
 pub(super) fn key_rules(of: Requirements) -> Value {
     let mut aws = labels::AWS_TYPE_LABELS.to_vec();
-    if of != Requirements::NodeOverlay {
+    if of != Requirements::Overlay {
         aws.extend(labels::AWS_PLACEMENT_LABELS);
     }
     let mut rules = domain_rules("self", &aws, |condition| condition);
-    if of == Requirements::NodePool {
+    if of == Requirements::Pool {
         rules.push(json!({
             "rule": format!("self != '{}'", labels::NODE_POOL),
             "message": "a pool does not select itself"

@@ -1,0 +1,3 @@
+//! Tests of the program that need nothing but itself, in one binary.
+
+mod crds;
