@@ -3,6 +3,8 @@
 
 use std::path::Path;
 
+use crate::source::line_of;
+
 const DOCUMENTS: &[&str] = &[
     "README.md",
     "ARCHITECTURE.md",
@@ -42,40 +44,49 @@ fn read(root: &Path, name: &str) -> String {
 
 /// `[text](target)` for targets in this repository.
 pub(crate) fn links_lead_somewhere(root: &Path) -> Vec<String> {
-    each_line(root, |line| {
-        line.split("](")
-            .skip(1)
-            .filter_map(|rest| rest.split(')').next())
-            .filter(|target| {
-                !target.contains("://") && !target.starts_with('#') && !target.starts_with("mailto:")
-            })
-            .map(|target| target.split('#').next().unwrap_or(target).to_owned())
-            .collect()
-    })
-    .into_iter()
-    .filter(|(_, _, _, target)| !root.join(target).exists())
-    .map(|(name, line, _, target)| format!("{name}:{line}: links to {target}, which is not there"))
-    .collect()
+    let mut found = Vec::new();
+    for name in DOCUMENTS {
+        let text = read(root, name);
+        for (at, _) in text.match_indices("](") {
+            let target = text[at + 2..].split(')').next().unwrap_or_default();
+            let elsewhere =
+                target.contains("://") || target.starts_with('#') || target.starts_with("mailto:");
+            let file = target.split('#').next().unwrap_or(target);
+            if !elsewhere && !root.join(file).exists() {
+                found.push(format!(
+                    "{name}:{}: links to {file}, which is not there",
+                    line_of(&text, at)
+                ));
+            }
+        }
+    }
+    found
 }
 
-/// `` `solver/src/…` `` and its like exist, or else the line says that they are planned.
+/// `` `solver/src/…` `` and its like exist, or else “not yet” follows them.
 pub(crate) fn paths_exist(root: &Path) -> Vec<String> {
-    each_line(root, paths_in)
-        .into_iter()
-        .filter_map(|(name, line, text, path)| {
-            let there = root.join(&path).exists();
-            match (there, text.contains(PLANNED)) {
-                (false, false) if !PROMISED.contains(&path.as_str()) => Some(format!(
-                    "{name}:{line}: speaks of {path}, which is not there; correct it, or say “{PLANNED}” in that line"
+    let mut found = Vec::new();
+    for name in DOCUMENTS {
+        let text = read(root, name);
+        for Mention {
+            offset,
+            path,
+            planned,
+        } in mentions(&text)
+        {
+            let line = line_of(&text, offset);
+            match (root.join(&path).exists(), planned) {
+                (false, false) if !PROMISED.contains(&path.as_str()) => found.push(format!(
+                    "{name}:{line}: speaks of {path}, which is not there; correct it, or put “{PLANNED}” behind it"
                 )),
-                // A folder may well be there while what a paper would add to it is not.
-                (true, true) if !path.ends_with('/') || text.contains(&format!("`{path}` ({PLANNED})")) => {
-                    Some(format!("{name}:{line}: says “{PLANNED}” beside {path}, which is there; say what it does"))
-                }
-                _ => None,
+                (true, true) => found.push(format!(
+                    "{name}:{line}: says “{PLANNED}” of {path}, which is there; say what it does"
+                )),
+                _ => {}
             }
-        })
-        .collect()
+        }
+    }
+    found
 }
 
 /// Every folder directly below a crate's `src` has its line in the code map.
@@ -95,23 +106,41 @@ pub(crate) fn code_map_is_complete(root: &Path) -> Vec<String> {
         .collect()
 }
 
-/// Document, line number, line and what `find` found in it.
-fn each_line(root: &Path, find: impl Fn(&str) -> Vec<String>) -> Vec<(&'static str, usize, String, String)> {
+/// A path in this repository that a document marks as code.
+struct Mention {
+    offset: usize,
+    path: String,
+    /// Whether “not yet” follows.
+    planned: bool,
+}
+
+/// All of them: in code marks and in fenced blocks.
+fn mentions(text: &str) -> Vec<Mention> {
     let mut found = Vec::new();
-    for name in DOCUMENTS {
-        for (index, line) in read(root, name).lines().enumerate() {
-            found.extend(
-                find(line)
-                    .into_iter()
-                    .map(|target| (*name, index + 1, line.to_owned(), target)),
-            );
+    let mut offset = 0;
+    for (index, block) in text.split("```").enumerate() {
+        let fenced = index % 2 == 1;
+        let mut at = offset;
+        for (index, span) in block.split('`').enumerate() {
+            let end = at + span.len();
+            if fenced || index % 2 == 1 {
+                let after = text[end..].trim_start_matches(['`', ',', ':', '(', ' ', '\n']);
+                let planned = !fenced && after.starts_with(PLANNED);
+                found.extend(paths_in(span).into_iter().map(|path| Mention {
+                    offset: at,
+                    path,
+                    planned,
+                }));
+            }
+            at = end + 1;
         }
+        offset += block.len() + 3;
     }
     found
 }
 
 /// Only what is plainly a path in this repository: below a known folder, without placeholders.
-fn paths_in(line: &str) -> Vec<String> {
+fn paths_in(code: &str) -> Vec<String> {
     const FOLDERS: &[&str] = &[
         "src/",
         "solver/",
@@ -123,10 +152,7 @@ fn paths_in(line: &str) -> Vec<String> {
         "examples/",
         ".ci/",
     ];
-    line.split('`')
-        .skip(1)
-        .step_by(2)
-        .flat_map(str::split_whitespace)
+    code.split_whitespace()
         .filter(|word| FOLDERS.iter().any(|folder| word.starts_with(folder)))
         .filter(|word| !word.contains(['<', '*', '{', '…', '=', ':']))
         .map(|word| word.trim_end_matches([',', '.', ';']).to_owned())
@@ -139,12 +165,22 @@ mod tests {
 
     #[test]
     fn paths_are_told_from_patterns_and_prose() {
+        let found = |text: &str| {
+            mentions(text)
+                .into_iter()
+                .map(|found| found.path)
+                .collect::<Vec<_>>()
+        };
         assert_eq!(
-            paths_in("see `solver/src/lp/` and `dev/cargo run -f examples/shop`"),
+            found("see `solver/src/lp/` and `dev/cargo run -f examples/shop`"),
             ["solver/src/lp/", "dev/cargo", "examples/shop"]
         );
         assert_eq!(
-            paths_in("`solver/src/lower/rules/<name>.rs`, src/lib.rs, `cargo test`"),
+            found("```sh\ndev/setup && x # examples/a\n```\n`src/b`"),
+            ["dev/setup", "examples/a", "src/b"]
+        );
+        assert_eq!(
+            found("`solver/src/lower/rules/<name>.rs`, src/lib.rs, `cargo test`"),
             Vec::<String>::new()
         );
     }
@@ -157,20 +193,26 @@ mod tests {
         }
         std::fs::create_dir_all(root.path().join("src/api")).unwrap();
         std::fs::create_dir_all(root.path().join("solver/src")).unwrap();
+        std::fs::write(root.path().join("src/now.rs"), "").unwrap();
         std::fs::write(
             root.path().join("README.md"),
-            "[a](LICENSE) [b](papers.md#1)\n`src/gone.rs`\n`src/later.rs`: not yet\n`src/now.rs`: not yet",
+            "[a](LICENSE) [b](papers.md#1)\n`src/gone.rs`\n`src/later.rs`, not\nyet `src/later.rs` (not yet)\n\
+             `src/now.rs`: not yet\n```\ndev/gone -x\n```\n",
         )
         .unwrap();
         assert_eq!(
             links_lead_somewhere(root.path()),
             ["README.md:1: links to LICENSE, which is not there"]
         );
-        std::fs::write(root.path().join("src/now.rs"), "").unwrap();
         let paths = paths_exist(root.path());
-        assert_eq!(paths.len(), 2, "{paths:#?}");
+        assert_eq!(paths.len(), 4, "{paths:#?}");
         assert!(paths[0].starts_with("README.md:2: speaks of src/gone.rs"));
-        assert!(paths[1].starts_with("README.md:4: says"));
+        assert!(
+            paths[1].starts_with("README.md:3: speaks of src/later.rs"),
+            "the words must stand in one line"
+        );
+        assert!(paths[2].starts_with("README.md:5: says"));
+        assert!(paths[3].starts_with("README.md:6: speaks of dev/gone"));
         assert_eq!(
             code_map_is_complete(root.path()),
             ["ARCHITECTURE.md: the code map has no line for `src/api/`"]
