@@ -8,6 +8,7 @@
 //! Touches nothing: no clock, environment, file, socket or global random source. The same snapshot, options and work
 //! limit give the same plan to the last byte.
 
+pub mod check;
 pub mod model;
 mod options;
 mod quota;

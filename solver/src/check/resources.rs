@@ -1,0 +1,87 @@
+//! Pods fit the allocatable of the first choice, of each alternative and of existing nodes; `requests` of a launch are
+//! its pods and the DaemonSets of its first choice. (Room for DaemonSets: `overhead`.)
+
+use crate::model::plan::PlanBody;
+use crate::model::resources::{ResourceName, Resources};
+
+use super::launches::Launches;
+use super::placement::Placed;
+use super::world::{Sums, World, add};
+use super::{Rule, Violations};
+
+pub(super) fn check(
+    world: &World<'_>,
+    plan: &PlanBody,
+    launches: &Launches<'_>,
+    placed: &Placed,
+    found: &mut Violations,
+) {
+    for filling in &launches.fillings {
+        for offer in launches.offers(filling) {
+            let Some(at) = offer.prospect else { continue };
+            if let Some(detail) = world.shortage(&filling.requests, &launches.prospects[at].allocatable) {
+                found.add(Rule::Resources, filling.name_as(offer), detail);
+            }
+        }
+    }
+    for (at, (launch, filling)) in plan.launch.iter().zip(&launches.filling_of).enumerate() {
+        let Some(filling) = filling.map(|filling| &launches.fillings[filling]) else {
+            continue;
+        };
+        let Some(first) = filling.first.prospect else {
+            continue;
+        };
+        let overhead = &launches.prospects[first].overhead;
+        let sum: Sums = filling
+            .requests
+            .iter()
+            .zip(overhead)
+            .map(|(pods, daemons)| pods + daemons)
+            .collect();
+        if let Some(name) = first_difference(world, &launch.requests, &sum) {
+            // Exactly the pods' sum: the DaemonSets were forgotten.
+            let forgotten = first_difference(world, &launch.requests, &filling.requests).is_none();
+            let rule = if forgotten {
+                Rule::Overhead
+            } else {
+                Rule::Resources
+            };
+            let detail = format!(
+                "`requests` say {} of {name}, which isn't what its pods and DaemonSets ask for",
+                launch.requests.get(name).display(name.unit())
+            );
+            found.add(rule, format!("launch/{at}"), detail);
+        }
+    }
+    for (node, added) in placed.on_node.iter().filter(|(_, added)| !added.is_empty()) {
+        let sum = on_node(world, *node, added);
+        let node = &world.snapshot.nodes[*node];
+        if let Some(detail) = world.shortage(&sum, &world.amounts(&node.allocatable)) {
+            found.add(Rule::Resources, format!("node {}", node.name), detail);
+        }
+    }
+}
+
+/// What the pods there and those that come ask for; terminating ones use their room until they are gone.
+pub(super) fn on_node(world: &World<'_>, node: usize, added: &[usize]) -> Sums {
+    let mut sum = world.zero();
+    for pod in world.pods_on[node].iter().chain(added) {
+        add(&mut sum, world.requests(*pod));
+    }
+    sum
+}
+
+/// The first resource of which `stated` doesn't say what the sum is; missing and zero are the same.
+fn first_difference<'a>(world: &World<'a>, stated: &'a Resources, sum: &Sums) -> Option<&'a ResourceName> {
+    let summed = world.resources.iter().copied().zip(sum);
+    let differs = summed
+        .into_iter()
+        .find(|(name, sum)| stated.get(name) != World::clipped(**sum))
+        .map(|(name, _)| name);
+    differs.or_else(|| {
+        let extra = stated
+            .iter()
+            .find(|(name, amount)| amount.get() > 0 && world.resources.binary_search(name).is_err());
+        extra.map(|(name, _)| name)
+    })
+}
