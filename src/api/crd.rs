@@ -122,6 +122,11 @@ fn conditions_by_type(root: &mut Value) {
     );
 }
 
+/// The file that holds a definition in `deploy/crds/`: its group, then its plural.
+pub fn file_name(definition: &CustomResourceDefinition) -> String {
+    format!("{}_{}.yaml", definition.spec.group, definition.spec.names.plural)
+}
+
 /// The text of a definition, as `deploy/crds/` holds it.
 pub fn to_yaml(definition: &CustomResourceDefinition) -> Result<String, serde_saphyr::ser::Error> {
     serde_saphyr::to_string(definition)

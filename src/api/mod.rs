@@ -35,7 +35,7 @@ pub use catalog::{
     CapacityType, Catalog, CatalogInstanceType, CatalogOffering, CatalogSpec, CatalogSubnet, ZonePrices,
 };
 pub use conditions::Condition;
-pub use crd::{definitions, to_yaml};
+pub use crd::{definitions, file_name, to_yaml};
 pub use node_claim::{NodeClaim, NodeClaimResources, NodeClaimSpec, NodeClaimStatus};
 pub use node_class::{
     Ami, AmiFamily, AmiRequirement, AmiSelectorTerm, BlockDevice, BlockDeviceMapping, CapacityReservation,

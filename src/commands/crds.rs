@@ -4,7 +4,6 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::Context;
-use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 
 use crate::api;
 
@@ -19,13 +18,8 @@ pub fn run(directory: Option<&Path>, out: &mut dyn Write) -> anyhow::Result<()> 
         };
         std::fs::create_dir_all(directory)
             .with_context(|| format!("creating the directory {}", directory.display()))?;
-        let file = directory.join(file_name(&definition));
+        let file = directory.join(api::file_name(&definition));
         std::fs::write(&file, text).with_context(|| format!("writing {}", file.display()))?;
     }
     Ok(())
-}
-
-/// The file that holds a definition in `deploy/crds/`: its group, then its plural.
-pub fn file_name(definition: &CustomResourceDefinition) -> String {
-    format!("{}_{}.yaml", definition.spec.group, definition.spec.names.plural)
 }

@@ -27,13 +27,10 @@ const PROMISED: &[&str] = &[
     "solver/tests/",
     "src/cluster/",
     "src/cloud/",
-    "src/commands/",
     "tests/scenarios/",
-    "tests/cluster/",
     "benches/",
     "benches/README.md",
     "fuzz/",
-    "deploy/crds/",
     "examples/",
     "examples/shop",
 ];
