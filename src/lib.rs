@@ -4,4 +4,5 @@
 //! catalogue, and the commands. It decides nothing itself; every decision is the solver's.
 
 pub mod api;
+pub mod cloud;
 pub mod commands;

@@ -1,0 +1,3 @@
+//! Where machines come from: the built-in EC2 catalogue.
+
+pub mod catalog;
