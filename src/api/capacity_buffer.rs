@@ -6,7 +6,7 @@ use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::{Condition, Resources, absent, schema};
+use super::{Condition, Resources, absent, schema, whole};
 
 /// The strategy of a buffer that states none, and the only one that is acted on.
 pub fn default_provisioning_strategy() -> String {
@@ -69,12 +69,16 @@ pub struct CapacityBufferSpec {
     #[serde(
         default,
         skip_serializing_if = "BTreeMap::is_empty",
-        deserialize_with = "absent::or_default"
+        deserialize_with = "absent::entries"
     )]
     #[schemars(schema_with = "schema::resources")]
     pub limits: Resources,
     /// Size as a share of the workload's replicas.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "whole::optional"
+    )]
     #[schemars(extend("minimum" = 0))]
     pub percentage: Option<i32>,
     /// The pod template that says what one unit is.
@@ -87,7 +91,11 @@ pub struct CapacityBufferSpec {
     )]
     pub provisioning_strategy: String,
     /// Size as a number of pods.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "whole::optional"
+    )]
     #[schemars(extend("minimum" = 0))]
     pub replicas: Option<i32>,
     /// The workload whose pods say what one unit is.
@@ -131,7 +139,11 @@ pub struct CapacityBufferStatus {
     #[schemars(extend("default" = null))]
     pub conditions: Vec<Condition>,
     /// The generation of the pod template that was last looked at.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "whole::optional"
+    )]
     pub pod_template_generation: Option<i64>,
     /// The pod template in use.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -140,6 +152,10 @@ pub struct CapacityBufferStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provisioning_strategy: Option<String>,
     /// How many pods it comes to.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "whole::optional"
+    )]
     pub replicas: Option<i32>,
 }

@@ -8,7 +8,7 @@ use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Resources, absent, schema};
+use super::{Resources, absent, schema, whole};
 
 /// The instance types, and where they are sold.
 #[derive(CustomResource, Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -25,7 +25,11 @@ use super::{Resources, absent, schema};
 )]
 pub struct CatalogSpec {
     /// How many addresses a node takes when it starts; without it, the type's pod slots.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "whole::optional"
+    )]
     #[schemars(extend("minimum" = 0))]
     pub addresses_per_node: Option<i64>,
     /// The instance types.
@@ -57,6 +61,7 @@ pub struct CatalogSpec {
 #[serde(rename_all = "camelCase")]
 pub struct CatalogSubnet {
     /// How many addresses are free.
+    #[serde(deserialize_with = "whole::required")]
     #[schemars(extend("minimum" = 0))]
     pub free_addresses: i64,
     /// Identifier.
@@ -75,7 +80,7 @@ pub struct CatalogInstanceType {
     #[serde(
         default,
         skip_serializing_if = "BTreeMap::is_empty",
-        deserialize_with = "absent::or_default"
+        deserialize_with = "absent::entries"
     )]
     #[schemars(schema_with = "schema::resources")]
     pub allocatable: Resources,
@@ -86,7 +91,7 @@ pub struct CatalogInstanceType {
     #[serde(
         default,
         skip_serializing_if = "BTreeMap::is_empty",
-        deserialize_with = "absent::or_default"
+        deserialize_with = "absent::entries"
     )]
     #[schemars(extend("default" = null))]
     pub labels: BTreeMap<String, String>,
@@ -134,7 +139,11 @@ pub struct CatalogOffering {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commitment: Option<String>,
     /// How many can be had at this price.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "whole::optional"
+    )]
     #[schemars(extend("minimum" = 0))]
     pub limit: Option<i64>,
     /// Price; none or 0 is no offer, unless it is reserved.

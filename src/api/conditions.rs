@@ -4,7 +4,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::absent;
+use super::{absent, whole};
 
 /// One aspect of an object's state.
 ///
@@ -22,7 +22,11 @@ pub struct Condition {
     #[schemars(extend("default" = null, "maxLength" = 32768))]
     pub message: String,
     /// The generation of the object that was judged.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "whole::optional"
+    )]
     #[schemars(extend("minimum" = 0))]
     pub observed_generation: Option<i64>,
     /// The reason of the last change, for programs.
@@ -44,4 +48,62 @@ pub struct Condition {
         "pattern" = "^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$"
     ))]
     pub type_: String,
+}
+
+/// What conditions are about: values of [`Condition::type_`], and some reasons, that other programs read.
+pub mod condition {
+    /// The sum of those that the object needs to be of use.
+    pub const READY: &str = "Ready";
+
+    // Of a NodePool; Ready is the first two together.
+    /// What the schema couldn't check is in order.
+    pub const VALIDATION_SUCCEEDED: &str = "ValidationSucceeded";
+    /// The pool's class is of use.
+    pub const NODE_CLASS_READY: &str = "NodeClassReady";
+    /// Machines of the pool usually become nodes.
+    pub const NODE_REGISTRATION_HEALTHY: &str = "NodeRegistrationHealthy";
+
+    // Of a NodeClaim; Ready is the first three together.
+    /// The cloud has made the machine.
+    pub const LAUNCHED: &str = "Launched";
+    /// The machine has become a node.
+    pub const REGISTERED: &str = "Registered";
+    /// The node is of use for pods.
+    pub const INITIALIZED: &str = "Initialized";
+    /// The node has been quiet for long enough.
+    pub const CONSOLIDATABLE: &str = "Consolidatable";
+    /// The machine no longer is what its pool or class asks for.
+    pub const DRIFTED: &str = "Drifted";
+    /// No pods are left that have to be waited for.
+    pub const DRAINED: &str = "Drained";
+    /// No volumes are attached any more.
+    pub const VOLUMES_DETACHED: &str = "VolumesDetached";
+    /// The cloud has been told to take the machine down.
+    pub const INSTANCE_TERMINATING: &str = "InstanceTerminating";
+    /// Claim and node agree with each other.
+    pub const CONSISTENT_STATE_FOUND: &str = "ConsistentStateFound";
+    /// The node is being disrupted; the reason says why.
+    pub const DISRUPTION_REASON: &str = "DisruptionReason";
+    /// The machine is being rebooted.
+    pub const REBOOTING: &str = "Rebooting";
+
+    // Of an EC2NodeClass; Ready is all of them together.
+    /// Images were found.
+    pub const AMIS_READY: &str = "AMIsReady";
+    /// Subnets were found.
+    pub const SUBNETS_READY: &str = "SubnetsReady";
+    /// Security groups were found.
+    pub const SECURITY_GROUPS_READY: &str = "SecurityGroupsReady";
+    /// The instance profile is there.
+    pub const INSTANCE_PROFILE_READY: &str = "InstanceProfileReady";
+    /// The placement group was found.
+    pub const PLACEMENT_GROUP_READY: &str = "PlacementGroupReady";
+    /// Capacity reservations were looked up.
+    pub const CAPACITY_RESERVATIONS_READY: &str = "CapacityReservationsReady";
+
+    // Of a CapacityBuffer.
+    /// It is known what one unit of it is, and how many.
+    pub const READY_FOR_PROVISIONING: &str = "ReadyForProvisioning";
+    /// The room is there, or is being made.
+    pub const PROVISIONING: &str = "Provisioning";
 }

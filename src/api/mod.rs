@@ -26,6 +26,7 @@ mod packing_policy;
 mod replay;
 mod requirement;
 mod schema;
+mod whole;
 
 pub use capacity_buffer::{
     CapacityBuffer, CapacityBufferSpec, CapacityBufferStatus, LocalReference, ScalableReference,
@@ -34,7 +35,7 @@ pub use capacity_buffer::{
 pub use catalog::{
     CapacityType, Catalog, CatalogInstanceType, CatalogOffering, CatalogSpec, CatalogSubnet, ZonePrices,
 };
-pub use conditions::Condition;
+pub use conditions::{Condition, condition};
 pub use crd::{definitions, file_name, to_yaml};
 pub use node_claim::{NodeClaim, NodeClaimResources, NodeClaimSpec, NodeClaimStatus};
 pub use node_class::{

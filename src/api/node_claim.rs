@@ -119,7 +119,7 @@ pub struct NodeClaimResources {
     #[serde(
         default,
         skip_serializing_if = "BTreeMap::is_empty",
-        deserialize_with = "absent::or_default"
+        deserialize_with = "absent::entries"
     )]
     #[schemars(schema_with = "schema::resources")]
     pub requests: Resources,
@@ -140,7 +140,7 @@ pub struct NodeClaimStatus {
     #[serde(
         default,
         skip_serializing_if = "BTreeMap::is_empty",
-        deserialize_with = "absent::or_default"
+        deserialize_with = "absent::entries"
     )]
     #[schemars(schema_with = "schema::resources")]
     pub allocatable: Resources,
@@ -148,7 +148,7 @@ pub struct NodeClaimStatus {
     #[serde(
         default,
         skip_serializing_if = "BTreeMap::is_empty",
-        deserialize_with = "absent::or_default"
+        deserialize_with = "absent::entries"
     )]
     #[schemars(schema_with = "schema::resources")]
     pub capacity: Resources,

@@ -6,7 +6,7 @@ use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Condition, Operator, Resources, absent, schema};
+use super::{Condition, Operator, Resources, absent, schema, whole};
 
 /// What a NodeOverlay changes, and on which offerings.
 #[derive(CustomResource, Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -39,7 +39,7 @@ pub struct NodeOverlaySpec {
     #[serde(
         default,
         skip_serializing_if = "BTreeMap::is_empty",
-        deserialize_with = "absent::or_default"
+        deserialize_with = "absent::entries"
     )]
     #[schemars(schema_with = "schema::extended_resources")]
     pub capacity: Resources,
@@ -55,7 +55,11 @@ pub struct NodeOverlaySpec {
     #[schemars(extend("maxItems" = 100))]
     pub requirements: Vec<OverlayRequirement>,
     /// Where overlays disagree, the greater weight wins.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "whole::optional"
+    )]
     #[schemars(extend("minimum" = 1, "maximum" = 10000))]
     pub weight: Option<i32>,
 }

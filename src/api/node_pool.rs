@@ -6,7 +6,7 @@ use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::{Condition, NodeClassReference, Requirement, Resources, Taint, absent, schema};
+use super::{Condition, NodeClassReference, Requirement, Resources, Taint, absent, schema, whole};
 
 /// How long a node lives where nothing is said.
 pub fn default_expire_after() -> String {
@@ -108,18 +108,26 @@ pub struct NodePoolSpec {
     #[serde(
         default,
         skip_serializing_if = "BTreeMap::is_empty",
-        deserialize_with = "absent::or_default"
+        deserialize_with = "absent::entries"
     )]
     #[schemars(schema_with = "schema::resources")]
     pub limits: Resources,
     /// Keeps the pool at exactly so many nodes, whether pods need them or not.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "whole::optional"
+    )]
     #[schemars(extend("minimum" = 0))]
     pub replicas: Option<i64>,
     /// What the pool's nodes are made from.
     pub template: NodeClaimTemplate,
     /// Pools of greater weight are preferred.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "whole::optional"
+    )]
     #[schemars(extend("minimum" = 1, "maximum" = 100))]
     pub weight: Option<i32>,
 }
@@ -229,7 +237,7 @@ pub struct TemplateMetadata {
     #[serde(
         default,
         skip_serializing_if = "BTreeMap::is_empty",
-        deserialize_with = "absent::or_default"
+        deserialize_with = "absent::entries"
     )]
     #[schemars(extend("default" = null))]
     pub annotations: BTreeMap<String, String>,
@@ -237,7 +245,7 @@ pub struct TemplateMetadata {
     #[serde(
         default,
         skip_serializing_if = "BTreeMap::is_empty",
-        deserialize_with = "absent::or_default"
+        deserialize_with = "absent::entries"
     )]
     #[schemars(extend("default" = null))]
     pub labels: BTreeMap<String, String>,
@@ -298,7 +306,11 @@ pub struct NodePoolStatus {
     #[schemars(extend("default" = null))]
     pub conditions: Vec<Condition>,
     /// The generation of the class that was last looked at.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "whole::optional"
+    )]
     pub node_class_observed_generation: Option<i64>,
     /// How many nodes it has.
     #[serde(default, deserialize_with = "absent::or_default")]
@@ -307,7 +319,7 @@ pub struct NodePoolStatus {
     #[serde(
         default,
         skip_serializing_if = "BTreeMap::is_empty",
-        deserialize_with = "absent::or_default"
+        deserialize_with = "absent::entries"
     )]
     #[schemars(schema_with = "schema::resources")]
     pub resources: Resources,

@@ -90,29 +90,81 @@ fn headroom<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Resources, D::
     absent::or(deserializer, no_headroom)
 }
 
+/// Readers of fields that a struct's `Default` gives a value: `null` means that value, as it does on the API server.
+macro_rules! null_is_default {
+    ($module:ident of $type:ident { $($field:ident: $kind:ty),* $(,)? }) => {
+        mod $module {
+            use super::*;
+            $(pub(super) fn $field<'de, D: Deserializer<'de>>(deserializer: D) -> Result<$kind, D::Error> {
+                absent::or(deserializer, || $type::default().$field)
+            })*
+        }
+    };
+}
+
+null_is_default!(weights of Weights {
+    eviction: f64,
+    fragmentation: f64,
+    interruption: f64,
+    node_hour: NodeHour,
+    preference: f64,
+    price: f64,
+    zone_imbalance: f64,
+});
+
+null_is_default!(consolidation of Consolidation {
+    destination_guard: bool,
+    empty_after: String,
+    honour_safe_to_evict: bool,
+    horizon: String,
+    max_evictions_per_hour: i32,
+    max_payback: String,
+    min_saving: String,
+    spot_to_spot: bool,
+    spot_to_spot_min_types: i32,
+    surge: bool,
+});
+
+null_is_default!(placement of Placement {
+    keep_off_accelerators: bool,
+    nominate: bool,
+});
+
+null_is_default!(solver of SolverSettings {
+    gap: String,
+    time_budget: String,
+});
+
 /// What the objective weighs, in dollars.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Weights {
     /// $ per evicted pod, scaled by what its eviction costs.
+    #[serde(deserialize_with = "weights::eviction")]
     #[schemars(extend("format" = null, "minimum" = 0))]
     pub eviction: f64,
     /// $ per vCPU-hour, or its like, that no pod can use.
+    #[serde(deserialize_with = "weights::fragmentation")]
     #[schemars(extend("format" = null, "minimum" = 0))]
     pub fragmentation: f64,
     /// $ per interruption to be expected.
+    #[serde(deserialize_with = "weights::interruption")]
     #[schemars(extend("format" = null, "minimum" = 0))]
     pub interruption: f64,
     /// $ per node and hour on top of its price, or `auto`: what the class' volumes cost.
+    #[serde(deserialize_with = "weights::node_hour")]
     #[schemars(schema_with = "schema::node_hour")]
     pub node_hour: NodeHour,
     /// $ per hour in which a soft rule of weight 1 is not met.
+    #[serde(deserialize_with = "weights::preference")]
     #[schemars(extend("format" = null, "minimum" = 0))]
     pub preference: f64,
     /// $ per $ on the bill.
+    #[serde(deserialize_with = "weights::price")]
     #[schemars(extend("format" = null, "minimum" = 0))]
     pub price: f64,
     /// $ per hour and node by which zones differ.
+    #[serde(deserialize_with = "weights::zone_imbalance")]
     #[schemars(extend("format" = null, "minimum" = 0))]
     pub zone_imbalance: f64,
 }
@@ -198,30 +250,40 @@ impl<'de> Deserialize<'de> for NodeHour {
 #[serde(rename_all = "camelCase", default)]
 pub struct Consolidation {
     /// A node within `consolidateAfter` of its last pod event takes no pods from nodes that consolidation empties.
+    #[serde(deserialize_with = "consolidation::destination_guard")]
     pub destination_guard: bool,
     /// How long a node has to be empty before it may go; the pool's `consolidateAfter`, where empty.
+    #[serde(deserialize_with = "consolidation::empty_after")]
     #[schemars(extend("pattern" = "^(([0-9]+(s|m|h))+|Never)?$"))]
     pub empty_after: String,
     /// Whether `cluster-autoscaler.kubernetes.io/safe-to-evict` is honoured.
+    #[serde(deserialize_with = "consolidation::honour_safe_to_evict")]
     pub honour_safe_to_evict: bool,
     /// Dollars that are spent once count as dollars per this in the hourly objective.
+    #[serde(deserialize_with = "consolidation::horizon")]
     #[schemars(extend("pattern" = schema::SPAN))]
     pub horizon: String,
     /// The most evictions in an hour; 0 for no limit.
+    #[serde(deserialize_with = "consolidation::max_evictions_per_hour")]
     #[schemars(extend("minimum" = 0))]
     pub max_evictions_per_hour: i32,
     /// The longest time in which what is spent once has to be saved; 0 for no limit.
+    #[serde(deserialize_with = "consolidation::max_payback")]
     #[schemars(extend("pattern" = schema::SPAN))]
     pub max_payback: String,
     /// The least saving, as a share of what the touched nodes cost.
+    #[serde(deserialize_with = "consolidation::min_saving")]
     #[schemars(extend("pattern" = schema::PERCENT))]
     pub min_saving: String,
     /// Whether a spot node may be replaced by a spot node.
+    #[serde(deserialize_with = "consolidation::spot_to_spot")]
     pub spot_to_spot: bool,
     /// At least so many instance types have to be open to a spot node that replaces one.
+    #[serde(deserialize_with = "consolidation::spot_to_spot_min_types")]
     #[schemars(extend("minimum" = 0))]
     pub spot_to_spot_min_types: i32,
     /// Whether replacements start before what they replace is evicted, even where that exceeds a limit for a moment.
+    #[serde(deserialize_with = "consolidation::surge")]
     pub surge: bool,
 }
 
@@ -247,8 +309,10 @@ impl Default for Consolidation {
 #[serde(rename_all = "camelCase", default)]
 pub struct Placement {
     /// Pods that ask for no accelerator stay off nodes that have one.
+    #[serde(deserialize_with = "placement::keep_off_accelerators")]
     pub keep_off_accelerators: bool,
     /// The scheduler is told which node a pod was planned for.
+    #[serde(deserialize_with = "placement::nominate")]
     pub nominate: bool,
 }
 
@@ -277,9 +341,11 @@ pub enum Overhead {
 #[serde(rename_all = "camelCase", default)]
 pub struct SolverSettings {
     /// It stops once the plan costs no more than this above the bound.
+    #[serde(deserialize_with = "solver::gap")]
     #[schemars(extend("pattern" = schema::PERCENT))]
     pub gap: String,
     /// It stops after this time.
+    #[serde(deserialize_with = "solver::time_budget")]
     #[schemars(extend("pattern" = schema::SPAN))]
     pub time_budget: String,
 }

@@ -6,9 +6,9 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::CustomResource;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
-use super::{absent, schema};
+use super::{absent, schema, whole};
 
 /// The world, and what happens in it.
 #[derive(CustomResource, Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -27,21 +27,21 @@ pub struct ReplaySpec {
     #[schemars(extend("default" = null))]
     pub events: Vec<ReplayEvent>,
     /// By how much the controller's view of the cluster is behind.
-    #[serde(default = "at_once")]
+    #[serde(default = "at_once", deserialize_with = "at_once_or")]
     #[schemars(extend("pattern" = schema::SPAN))]
     pub informer_lag: String,
     /// How long after its launch a node is ready.
-    #[serde(default = "ready_after")]
+    #[serde(default = "ready_after", deserialize_with = "ready_after_or")]
     #[schemars(extend("pattern" = schema::SPAN))]
     pub node_ready_after: String,
     /// How the simulated scheduler chooses between nodes.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "absent::or_default")]
     pub scheduler: ReplayScheduler,
     /// The wall clock at 0s; a Wednesday morning, where nothing is said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<Time>,
     /// How long after it is ready a node's startup taints go.
-    #[serde(default = "at_once")]
+    #[serde(default = "at_once", deserialize_with = "at_once_or")]
     #[schemars(extend("pattern" = schema::SPAN))]
     pub startup_taints_after: String,
     /// When it ends.
@@ -53,9 +53,17 @@ fn at_once() -> String {
     "0s".to_owned()
 }
 
+fn at_once_or<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    absent::or(deserializer, at_once)
+}
+
 /// What an EC2 node of an ordinary image takes.
 fn ready_after() -> String {
     "45s".to_owned()
+}
+
+fn ready_after_or<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    absent::or(deserializer, ready_after)
 }
 
 /// How the simulated scheduler chooses between nodes.
@@ -116,6 +124,7 @@ pub struct ReplayScale {
     /// Namespace and name, as `default/web`.
     pub deployment: String,
     /// How many it gets.
+    #[serde(deserialize_with = "whole::required")]
     #[schemars(extend("minimum" = 0))]
     pub replicas: i32,
 }
@@ -193,7 +202,7 @@ pub struct ReplayUnready {
     #[schemars(extend("pattern" = schema::SPAN))]
     pub duration: Option<String>,
     /// The machine never becomes a node.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "absent::or_default")]
     pub never: bool,
 }
 

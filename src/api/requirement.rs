@@ -4,7 +4,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::absent;
+use super::{absent, whole};
 
 /// How a requirement compares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
@@ -45,7 +45,11 @@ pub struct Requirement {
     #[schemars(extend("default" = null))]
     pub values: Vec<String>,
     /// At least so many different values have to stay possible, for diversity.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "whole::optional"
+    )]
     #[schemars(extend("format" = null, "minimum" = 1, "maximum" = 50))]
     pub min_values: Option<i64>,
 }

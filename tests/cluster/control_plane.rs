@@ -159,7 +159,7 @@ fn programs() -> PathBuf {
     for program in ["etcd", "kube-apiserver"] {
         assert!(
             folder.join(program).is_file(),
-            "{program} {version} is not in {}: run `dev/setup tests`, which builds it once (about 5 minutes)",
+            "{program} (for Kubernetes {version}) is not in {}: run `dev/setup tests`, which builds it once (about 5 minutes)",
             folder.display()
         );
     }

@@ -4,7 +4,7 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::super::absent;
+use super::super::{absent, whole};
 
 /// A disk, by the name under which the machine sees it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -42,7 +42,11 @@ pub struct BlockDevice {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub encrypted: Option<bool>,
     /// Operations per second.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "whole::optional"
+    )]
     pub iops: Option<i64>,
     /// The key it is encrypted with.
     #[serde(default, rename = "kmsKeyID", skip_serializing_if = "Option::is_none")]
@@ -51,10 +55,18 @@ pub struct BlockDevice {
     #[serde(default, rename = "snapshotID", skip_serializing_if = "Option::is_none")]
     pub snapshot_id: Option<String>,
     /// MiB per second.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "whole::optional"
+    )]
     pub throughput: Option<i64>,
     /// MiB per second at which its snapshot is fetched.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "whole::optional"
+    )]
     #[schemars(extend("minimum" = 100, "maximum" = 300))]
     pub volume_initialization_rate: Option<i32>,
     /// Size: a text with one of the units Gi, G, Ti, T.
@@ -103,11 +115,13 @@ pub enum InstanceStorePolicy {
 #[serde(rename_all = "camelCase")]
 pub struct NetworkInterface {
     /// Its number on the card.
+    #[serde(deserialize_with = "whole::required")]
     #[schemars(extend("minimum" = 0))]
     pub device_index: i32,
     /// Its kind.
     pub interface_type: InterfaceType,
     /// The card's number.
+    #[serde(deserialize_with = "whole::required")]
     #[schemars(extend("minimum" = 0))]
     pub network_card_index: i32,
 }
@@ -164,7 +178,7 @@ fn one_hop() -> i64 {
 }
 
 fn one_hop_or<'de, D: Deserializer<'de>>(deserializer: D) -> Result<i64, D::Error> {
-    absent::or(deserializer, one_hop)
+    Ok(whole::optional(deserializer)?.unwrap_or_else(one_hop))
 }
 
 fn required() -> HttpTokens {
@@ -218,15 +232,27 @@ impl Default for MetadataOptions {
 }]))]
 pub struct ConnectionTracking {
     /// Idle TCP connections.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "whole::optional"
+    )]
     #[schemars(extend("minimum" = 60, "maximum" = 432000))]
     pub tcp_established_timeout: Option<i32>,
     /// Idle UDP flows that had more than one exchange.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "whole::optional"
+    )]
     #[schemars(extend("minimum" = 60, "maximum" = 180))]
     pub udp_stream_timeout: Option<i32>,
     /// Idle UDP flows of one exchange.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "whole::optional"
+    )]
     #[schemars(extend("minimum" = 30, "maximum" = 60))]
     pub udp_timeout: Option<i32>,
 }

@@ -10,7 +10,7 @@ use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::{absent, schema};
+use super::{absent, schema, whole};
 
 pub use machine::{
     BlockDevice, BlockDeviceMapping, ConnectionTracking, CpuOptions, EnclaveOptions, HttpTokens,
@@ -140,7 +140,11 @@ pub struct EC2NodeClassSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instance_store_policy: Option<InstanceStorePolicy>,
     /// How many address prefixes the first network interface gets.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "whole::optional"
+    )]
     #[schemars(extend("minimum" = 0))]
     pub ip_prefix_count: Option<i32>,
     /// Settings of the kubelet.
@@ -209,7 +213,7 @@ pub struct EC2NodeClassSpec {
     #[serde(
         default,
         skip_serializing_if = "BTreeMap::is_empty",
-        deserialize_with = "absent::or_default"
+        deserialize_with = "absent::entries"
     )]
     #[schemars(extend("default" = null, "x-kubernetes-validations" = [
         { "rule": "self.all(key, key != '')", "message": "a tag's key is not empty" },

@@ -42,7 +42,7 @@ pub struct AmiSelectorTerm {
     #[serde(
         default,
         skip_serializing_if = "BTreeMap::is_empty",
-        deserialize_with = "absent::or_default"
+        deserialize_with = "absent::entries"
     )]
     #[schemars(schema_with = "schema::selector_tags")]
     pub tags: BTreeMap<String, String>,
@@ -59,7 +59,7 @@ pub struct SubnetSelectorTerm {
     #[serde(
         default,
         skip_serializing_if = "BTreeMap::is_empty",
-        deserialize_with = "absent::or_default"
+        deserialize_with = "absent::entries"
     )]
     #[schemars(schema_with = "schema::selector_tags")]
     pub tags: BTreeMap<String, String>,
@@ -79,7 +79,7 @@ pub struct SecurityGroupSelectorTerm {
     #[serde(
         default,
         skip_serializing_if = "BTreeMap::is_empty",
-        deserialize_with = "absent::or_default"
+        deserialize_with = "absent::entries"
     )]
     #[schemars(schema_with = "schema::selector_tags")]
     pub tags: BTreeMap<String, String>,
@@ -104,7 +104,7 @@ pub struct CapacityReservationSelectorTerm {
     #[serde(
         default,
         skip_serializing_if = "BTreeMap::is_empty",
-        deserialize_with = "absent::or_default"
+        deserialize_with = "absent::entries"
     )]
     #[schemars(schema_with = "schema::selector_tags")]
     pub tags: BTreeMap<String, String>,
