@@ -80,6 +80,7 @@ fn sources_keep_to_the_rules() {
     found.extend(aws_is_in_its_place(&sources));
     found.extend(highs_is_in_its_place(&sources));
     found.extend(unsafe_is_in_its_place(&sources));
+    found.extend(only_check_says_checked(&sources));
     found.extend(floats_are_in_their_places(&sources, FLOATS_EXCUSED));
     found.extend(solver_touches_nothing(&sources));
     found.extend(layers_hold(&sources));

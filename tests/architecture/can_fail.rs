@@ -67,6 +67,18 @@ fn unsafe_code() {
 }
 
 #[test]
+fn saying_checked() {
+    only(
+        &only_check_says_checked(&one("solver/src/pack/a.rs", "plan.into_checked()")),
+        "solver/src/pack/a.rs:1:",
+    );
+    must_hold(&only_check_says_checked(&one(
+        "solver/src/check/mod.rs",
+        "plan.into_checked()",
+    )));
+}
+
+#[test]
 fn floats() {
     let bad = one("solver/src/model/a.rs", "//! f64\n\npub fn a(b: u64) -> f64 {}");
     only(&floats_are_in_their_places(&bad, &[]), "solver/src/model/a.rs:3:");

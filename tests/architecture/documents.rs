@@ -22,7 +22,6 @@ const PROMISED: &[&str] = &[
     "solver/src/lower/",
     "solver/src/pack/",
     "solver/src/lp/",
-    "solver/src/check/",
     "solver/src/testing/",
     "solver/tests/",
     "src/cluster/",

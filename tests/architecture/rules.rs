@@ -92,6 +92,12 @@ const UNSAFE: Ban = Ban {
     except: &["solver/src/lp"],
     advice: "only the HiGHS wrapper in solver/src/lp needs it",
 };
+const CHECKED: Ban = Ban {
+    what: "turns a plan into a checked one",
+    within: crate::CODE,
+    except: &["solver/src/check", "solver/src/model/plan.rs"],
+    advice: "only the checker may say that a plan is checked",
+};
 const FLOATS: Ban = Ban {
     what: "a float",
     within: &[
@@ -209,12 +215,20 @@ pub(crate) fn highs_is_in_its_place(sources: &[Source]) -> Violations {
 }
 
 pub(crate) fn unsafe_is_in_its_place(sources: &[Source]) -> Violations {
-    in_scope(sources, &UNSAFE)
+    banned_word(sources, &UNSAFE, "unsafe")
+}
+
+pub(crate) fn only_check_says_checked(sources: &[Source]) -> Violations {
+    banned_word(sources, &CHECKED, "into_checked")
+}
+
+fn banned_word(sources: &[Source], ban: &Ban, banned: &str) -> Violations {
+    in_scope(sources, ban)
         .flat_map(|file| {
             words(&file.code)
                 .into_iter()
-                .filter(|(_, word)| *word == "unsafe")
-                .map(|(offset, _)| violation(file, offset, UNSAFE.what, UNSAFE.advice))
+                .filter(|(_, word)| *word == banned)
+                .map(|(offset, _)| violation(file, offset, ban.what, ban.advice))
         })
         .collect()
 }
