@@ -1,3 +1,4 @@
 //! One file a subcommand: what it reads, what it runs, what it prints.
 
+pub mod catalog;
 pub mod crds;
