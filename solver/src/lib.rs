@@ -9,9 +9,14 @@
 //! limit give the same plan to the last byte.
 
 pub mod check;
+mod lift;
+pub mod lower;
 pub mod model;
 mod options;
+pub mod pack;
+mod plan;
 mod quota;
 
 pub use options::{Engine, PlanOptions};
+pub use plan::{PlanError, plan};
 pub use quota::{Quota, Unlimited, WorkLimit};

@@ -131,6 +131,15 @@ impl ValueSet {
         }
     }
 
+    /// Nothing but absence.
+    #[must_use]
+    pub fn absence() -> Self {
+        Self {
+            absent: true,
+            ..Self::one_of([])
+        }
+    }
+
     /// Exactly one value.
     #[must_use]
     pub fn exactly(value: impl Into<String>) -> Self {
