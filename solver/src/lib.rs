@@ -16,6 +16,8 @@ mod options;
 pub mod pack;
 mod plan;
 mod quota;
+#[cfg(feature = "testing")]
+pub mod testing;
 
 pub use options::{Engine, PlanOptions};
 pub use plan::{PlanError, plan};

@@ -4,15 +4,23 @@
 //! Where the requirement admits a missing label (`NotIn`), no value means that the node won't have the label.
 
 use super::launches::Launches;
+use super::world::World;
 use super::{Rule, Violations};
 
-pub(super) fn check(launches: &Launches<'_>, found: &mut Violations) {
+pub(super) fn check(world: &World<'_>, launches: &Launches<'_>, found: &mut Violations) {
     for filling in &launches.fillings {
         for offer in launches.offers(filling) {
             let Some(at) = offer.prospect else { continue };
-            for (rule, detail) in &launches.prospects[at].findings {
+            let prospect = &launches.prospects[at];
+            for (rule, detail) in &prospect.findings {
                 if *rule == Rule::Labels {
                     found.add(Rule::Labels, filling.name_as(offer), detail.as_str());
+                }
+            }
+            for constraint in &filling.constraints {
+                if let Some(key) = prospect.first_unchosen(world.constraints[*constraint]) {
+                    let detail = format!("a pod reads {key}, which has no value");
+                    found.add(Rule::Labels, filling.name_as(offer), detail);
                 }
             }
         }

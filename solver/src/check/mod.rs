@@ -128,7 +128,7 @@ pub fn check(snapshot: &Snapshot, plan: Plan<Proposed>) -> Result<Plan<Checked>,
     let launches = Launches::resolve(&world, &plan, &placed, &mut found);
     offerings::check(&world, &launches, &mut found);
     requirements::check(&world, &launches, &placed, &mut found);
-    labels::check(&launches, &mut found);
+    labels::check(&world, &launches, &mut found);
     taints::check(&world, &launches, &placed, &mut found);
     resources::check(&world, &plan, &launches, &placed, &mut found);
     overhead::check(&world, &launches, &placed, &mut found);
