@@ -25,7 +25,6 @@ const PROMISED: &[&str] = &[
     "solver/src/testing/",
     "solver/tests/",
     "src/cluster/",
-    "src/cloud/",
     "tests/scenarios/",
     "benches/",
     "benches/README.md",
