@@ -4,5 +4,8 @@
 //! catalogue, and the commands. It decides nothing itself; every decision is the solver's.
 
 pub mod api;
+pub mod args;
+pub mod clock;
 pub mod cloud;
 pub mod commands;
+pub mod render;

@@ -9,6 +9,7 @@
 //! limit give the same plan to the last byte.
 
 pub mod check;
+pub mod explain;
 mod lift;
 pub mod lower;
 pub mod model;
