@@ -18,11 +18,15 @@ use std::collections::BTreeMap;
 
 pub use refusal::{NodeRefusal, node_refusals};
 
+use crate::check::check;
 use crate::model::explain::{Reason, Unschedulable};
 use crate::model::name::PodName;
-use crate::model::plan::PlanBody;
+use crate::model::plan::{Checked, Plan, PlanBody};
 use crate::model::pod::PodSpec;
 use crate::model::snapshot::{Snapshot, SnapshotParts};
+use crate::options::PlanOptions;
+use crate::plan::PlanError;
+use crate::quota::Quota;
 use change::Change;
 
 /// So many groups of refused pods are looked at: beyond them nobody reads.
@@ -30,17 +34,45 @@ const MOST_GROUPS: usize = 40;
 /// So many plans are made for one group.
 const MOST_PLANS: usize = 16;
 
-/// A smallest fix for each pod that has one. `plan_again` plans a changed snapshot; `None` ends the search.
-#[must_use]
-pub fn fixes(
+/// The plan with a smallest fix beside each refusal that has one. `quota` only guards against the unforeseen: when it
+/// is exhausted, the rest goes without.
+///
+/// # Errors
+/// When the plan no longer passes the check: a defect, since fixes are words.
+pub fn with_fixes(
+    snapshot: &Snapshot,
+    plan: Plan<Checked>,
+    options: &PlanOptions,
+    quota: &dyn Quota,
+) -> Result<Plan<Checked>, PlanError> {
+    if plan.unschedulable.is_empty() {
+        return Ok(plan);
+    }
+    let mut plan_again = |changed: &Snapshot| {
+        if quota.is_exhausted() {
+            return None;
+        }
+        crate::plan(changed, options, quota).ok().map(Plan::into_body)
+    };
+    let found = fixes(snapshot, &plan, &mut plan_again);
+    let mut body = plan.into_body();
+    for refusal in &mut body.unschedulable {
+        if let Some(fix) = found.get(&refusal.pod) {
+            refusal.fix = Some(fix.clone());
+        }
+    }
+    check(snapshot, Plan::propose(body)).map_err(|failure| PlanError::Unsound {
+        violations: failure.violations,
+    })
+}
+
+/// A smallest fix for each pod that has one; `plan_again` plans a changed snapshot, `None` ends the search.
+fn fixes(
     snapshot: &Snapshot,
     plan: &PlanBody,
     plan_again: &mut dyn FnMut(&Snapshot) -> Option<PlanBody>,
 ) -> BTreeMap<PodName, String> {
     let mut found = BTreeMap::new();
-    if plan.unschedulable.is_empty() {
-        return found;
-    }
     let residual = residual::after(snapshot, plan);
     for group in groups(snapshot, plan).into_iter().take(MOST_GROUPS) {
         let mut trial = Trial {
