@@ -276,6 +276,7 @@ mod tests {
             "us-east-1a",
             "kubernetes.io/os",
             "windows",
+            "licences",
         ] {
             assert!(text.contains(part), "{part} in {text}");
         }

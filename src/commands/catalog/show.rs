@@ -135,6 +135,9 @@ fn for_people(args: &ShowArgs, catalogue: &Catalogue, found: &InstanceType) -> S
         &offerings,
     ));
     text.push_str(&notes(catalogue, found));
+    if format!("{:?}", args.source.ami_family).starts_with("Windows") {
+        text.push_str("prices are those of Linux: Windows licences are not in them\n");
+    }
     text
 }
 
