@@ -7,7 +7,6 @@
 
 mod class;
 mod data;
-mod derived;
 mod document;
 mod kubelet;
 mod machine;

@@ -1,0 +1,281 @@
+//! One pod: what it needs and where it may run.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
+
+use dovetail_solver::model::pod::{Owner, PodSpec as ModelSpec};
+use dovetail_solver::model::requirement::{
+    Labels, NodeSelectorTerm as ModelTerm, NodeSelectorTerms, Operator, Requirement, Requirements, ValueSet,
+};
+use dovetail_solver::model::taint::{TaintEffect, Toleration as ModelToleration, TolerationOperator};
+
+use super::admission::Admission;
+use super::labels::{normal_key, normal_selector};
+use super::requests::effective;
+use crate::cluster::objects::meta::{Amounts, OwnerReference};
+use crate::cluster::objects::pod::{Expression, NodeSelector, NodeSelectorTerm, PodSpec, Toleration};
+
+/// Makes the model's pod specs, one value for all pods that are alike.
+#[derive(Debug)]
+pub struct PodSpecs<'i> {
+    admission: &'i Admission<'i>,
+    /// By the addresses of what the index shares already, so that of a workload's pods only the first is converted.
+    converted: HashMap<Key, Result<Arc<ModelSpec>, String>>,
+    distinct: HashSet<Arc<ModelSpec>>,
+}
+
+/// What a pod's model spec depends on, by address; the index keeps all of it alive and in place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Key {
+    spec: *const PodSpec,
+    labels: *const Labels,
+    owner: Option<*const OwnerReference>,
+    namespace: *const u8,
+    has_passed: bool,
+}
+
+/// What is known of a pod whose spec is wanted.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted<'i> {
+    /// Its spec.
+    pub spec: &'i Arc<PodSpec>,
+    /// Its labels.
+    pub labels: &'i Arc<Labels>,
+    /// Its controller.
+    pub owner: Option<&'i Arc<OwnerReference>>,
+    /// Its namespace.
+    pub namespace: &'i Arc<str>,
+    /// Whether admission has seen it.
+    pub has_passed: bool,
+}
+
+impl<'i> PodSpecs<'i> {
+    /// Nothing converted yet.
+    #[must_use]
+    pub fn new(admission: &'i Admission<'i>) -> Self {
+        Self {
+            admission,
+            converted: HashMap::new(),
+            distinct: HashSet::new(),
+        }
+    }
+
+    /// The spec of a pod that the kubelet gave nothing but what it asks for.
+    ///
+    /// # Errors
+    /// What in it makes no sense.
+    pub fn of(&mut self, wanted: Wanted<'i>) -> Result<Arc<ModelSpec>, String> {
+        let key = Key {
+            spec: Arc::as_ptr(wanted.spec),
+            labels: Arc::as_ptr(wanted.labels),
+            owner: wanted.owner.map(Arc::as_ptr),
+            namespace: wanted.namespace.as_ptr(),
+            has_passed: wanted.has_passed,
+        };
+        if let Some(known) = self.converted.get(&key) {
+            return known.clone();
+        }
+        let result = self.convert(wanted, &BTreeMap::new());
+        self.converted.insert(key, result.clone());
+        result
+    }
+
+    /// The spec of a pod that is being resized in place.
+    ///
+    /// # Errors
+    /// What in it makes no sense.
+    pub fn of_resized(
+        &mut self,
+        wanted: Wanted<'i>,
+        allocated: &BTreeMap<String, Amounts>,
+    ) -> Result<Arc<ModelSpec>, String> {
+        self.convert(wanted, allocated)
+    }
+
+    /// The one shared value that equals this.
+    pub fn share(&mut self, spec: ModelSpec) -> Arc<ModelSpec> {
+        if let Some(present) = self.distinct.get(&spec) {
+            return Arc::clone(present);
+        }
+        let spec = Arc::new(spec);
+        self.distinct.insert(Arc::clone(&spec));
+        spec
+    }
+
+    fn convert(
+        &mut self,
+        wanted: Wanted<'i>,
+        allocated: &BTreeMap<String, Amounts>,
+    ) -> Result<Arc<ModelSpec>, String> {
+        let admitted = self
+            .admission
+            .admit(wanted.spec, wanted.namespace, wanted.has_passed);
+        let spec = model_spec(&admitted, wanted.labels, wanted.owner.map(Arc::as_ref), allocated)?;
+        Ok(self.share(spec))
+    }
+}
+
+/// An admitted spec in the model's words.
+///
+/// # Errors
+/// A node affinity that makes no sense.
+pub fn model_spec(
+    spec: &PodSpec,
+    labels: &Labels,
+    owner: Option<&OwnerReference>,
+    allocated: &BTreeMap<String, Amounts>,
+) -> Result<ModelSpec, String> {
+    Ok(ModelSpec {
+        requests: effective(spec, allocated),
+        node_selector: normal_selector(&spec.node_selector),
+        node_affinity: spec
+            .affinity
+            .node_affinity
+            .required
+            .as_ref()
+            .map(node_affinity)
+            .transpose()?,
+        tolerations: spec.tolerations.iter().filter_map(toleration).collect(),
+        priority: spec.priority.unwrap_or(0),
+        labels: labels.clone(),
+        owner: owner.map(|owner| Owner {
+            kind: owner.kind.clone(),
+            name: owner.name.clone(),
+        }),
+    })
+}
+
+/// Required node affinity: terms that are OR-ed.
+///
+/// # Errors
+/// The path of the expression that makes no sense, and why.
+pub fn node_affinity(selector: &NodeSelector) -> Result<NodeSelectorTerms, String> {
+    const PATH: &str =
+        "affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms";
+    selector
+        .node_selector_terms
+        .iter()
+        .enumerate()
+        .map(|(at, written)| term(written).map_err(|message| format!("{PATH}[{at}].{message}")))
+        .collect::<Result<_, _>>()
+        .map(NodeSelectorTerms)
+}
+
+fn term(written: &NodeSelectorTerm) -> Result<ModelTerm, String> {
+    let expressions = written
+        .match_expressions
+        .iter()
+        .enumerate()
+        .map(|(at, expression)| {
+            requirement(expression).map_err(|message| format!("matchExpressions[{at}]: {message}"))
+        })
+        .collect::<Result<Vec<_>, _>>()?;
+    let expressions = Requirements::of(&expressions).map_err(|error| format!("matchExpressions: {error}"))?;
+    let mut node_name: Option<ValueSet> = None;
+    for (at, field) in written.match_fields.iter().enumerate() {
+        let named = |message: &str| format!("matchFields[{at}]: {message}");
+        if field.key != "metadata.name" {
+            return Err(named("expected the key metadata.name"));
+        }
+        let set = requirement(field).map_err(|message| named(&message))?;
+        let set = ValueSet::of(&set).map_err(|error| named(&error.to_string()))?;
+        node_name = Some(node_name.map_or_else(|| set.clone(), |present| present.intersect(&set)));
+    }
+    Ok(ModelTerm {
+        expressions,
+        node_name,
+    })
+}
+
+fn requirement(expression: &Expression) -> Result<Requirement, String> {
+    let operator = Operator::parse(&expression.operator)
+        // Karpenter's own two are not Kubernetes'.
+        .filter(|operator| !matches!(operator, Operator::Gte | Operator::Lte))
+        .ok_or_else(|| {
+            let found: String = expression.operator.chars().take(40).collect();
+            format!("expected an operator (In, NotIn, Exists, DoesNotExist, Gt, Lt), found \"{found}\"")
+        })?;
+    Ok(Requirement {
+        key: normal_key(&expression.key).to_owned(),
+        operator,
+        values: expression.values.clone(),
+        min_values: None,
+    })
+}
+
+/// A toleration; one that Kubernetes wouldn't accept tolerates nothing.
+#[must_use]
+pub fn toleration(written: &Toleration) -> Option<ModelToleration> {
+    let operator = match written.operator.as_str() {
+        "Exists" => TolerationOperator::Exists,
+        "" | "Equal" if !written.key.is_empty() => TolerationOperator::Equal(written.value.clone()),
+        _ => return None,
+    };
+    let effect = match written.effect.as_str() {
+        "" => None,
+        effect => Some(TaintEffect::parse(effect)?),
+    };
+    Some(ModelToleration {
+        key: Some(written.key.clone()).filter(|key| !key.is_empty()),
+        operator,
+        effect,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn spec(yaml: serde_json::Value) -> Result<ModelSpec, String> {
+        let spec: PodSpec = serde_json::from_value(yaml).unwrap();
+        model_spec(&spec, &Labels::new(), None, &BTreeMap::new())
+    }
+
+    #[test]
+    fn terms_are_alternatives_and_fields_name_nodes() {
+        let spec = spec(json!({"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [
+            {"matchExpressions": [{"key": "beta.kubernetes.io/arch", "operator": "In", "values": ["arm64"]}]},
+            {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n1"]}]}
+        ]}}}}))
+        .unwrap();
+        let arm = Labels::from([("kubernetes.io/arch".to_owned(), "arm64".to_owned())]);
+        assert!(spec.admits_node(&arm, None));
+        assert!(spec.admits_node(&Labels::new(), Some("n1")));
+        assert!(!spec.admits_node(&Labels::new(), Some("n2")));
+    }
+
+    #[test]
+    fn nonsense_is_named_with_its_path() {
+        let wrong = |expression: serde_json::Value| {
+            spec(
+                json!({"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution":
+                {"nodeSelectorTerms": [{"matchExpressions": [expression]}]}}}}),
+            )
+            .unwrap_err()
+        };
+        assert!(
+            wrong(json!({"key": "a", "operator": "Gte", "values": ["1"]}))
+                .contains("nodeSelectorTerms[0].matchExpressions[0]: expected an operator")
+        );
+        assert!(
+            wrong(json!({"key": "a", "operator": "Gt", "values": ["x"]})).contains("exactly one integer")
+        );
+        assert!(wrong(json!({"key": "a", "operator": "In"})).contains("at least one value"));
+    }
+
+    #[test]
+    fn tolerations_as_kubernetes_reads_them() {
+        let tolerated = |yaml: serde_json::Value| toleration(&serde_json::from_value(yaml).unwrap());
+        assert_eq!(tolerated(json!({"operator": "Exists"})).unwrap().key, None);
+        assert_eq!(
+            tolerated(json!({"key": "a", "value": "b"})).unwrap().operator,
+            TolerationOperator::Equal("b".to_owned())
+        );
+        assert_eq!(tolerated(json!({"operator": "Equal"})), None);
+        assert_eq!(
+            tolerated(json!({"key": "a", "operator": "Exists", "effect": "Never"})),
+            None
+        );
+    }
+}

@@ -1,0 +1,427 @@
+//! PackingPolicies: what is weighed for which NodePool, and how long the solver may take.
+//!
+//! An explicit `nodePools` entry beats a selector; two of a kind for one pool are an error that names both, and the pool
+//! keeps the defaults. What a policy asks for and this version doesn't act on is said.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use dovetail_solver::model::money::Price;
+use dovetail_solver::model::name::NodePoolName;
+use dovetail_solver::model::objective::{Objective, Weights};
+use dovetail_solver::model::plan::Gap;
+use dovetail_solver::model::requirement::Labels;
+
+use crate::api::{self, NodeHour, Overhead};
+use crate::cluster::diagnostics::{Note, Reason};
+use crate::cluster::index::Index;
+use crate::cluster::objects::pod::Expression;
+use crate::cluster::objects::workload::Selector;
+
+/// What the policies in use come to.
+#[derive(Clone, Debug, Default)]
+pub struct Policies {
+    /// Weights by NodePool.
+    pub objective: Objective,
+    /// How far memory is trusted, by NodePool; pessimistic where it isn't named.
+    pub overhead: BTreeMap<NodePoolName, Overhead>,
+    /// The shortest time budget of the policies in use.
+    pub time_budget: Option<Duration>,
+    /// The smallest gap of the policies in use.
+    pub gap: Option<Gap>,
+}
+
+/// One policy, understood.
+struct Policy<'i> {
+    name: &'i str,
+    spec: &'i api::PackingPolicySpec,
+    weights: Weights,
+    time_budget: Duration,
+    gap: Gap,
+}
+
+/// Reads all policies and gives each NodePool its own.
+#[must_use]
+pub fn policies(index: &Index) -> (Policies, Vec<Note>) {
+    let mut notes = Vec::new();
+    let mut read = Vec::new();
+    for (name, stored) in index.packing_policies() {
+        match Policy::read(&name.name, &stored.object.spec) {
+            Ok(policy) => read.push(policy),
+            Err((path, message)) => {
+                let note = Note::error(Reason::Policy, format!("{message}; the policy is ignored"));
+                let note = note.about(format_args!("PackingPolicy {name}")).path(path);
+                notes.push(match &stored.origin {
+                    Some(origin) => note.at(origin),
+                    None => note,
+                });
+            }
+        }
+    }
+    let mut result = Policies::default();
+    for (name, stored) in index.node_pools() {
+        let pool = NodePoolName::from(&*name.name);
+        let labels = stored.object.metadata.labels.clone().unwrap_or_default();
+        match choose(&read, &pool, &labels) {
+            Ok(None) => {}
+            Ok(Some(policy)) => result.take(&pool, policy),
+            Err((one, two)) => {
+                let message = format!("PackingPolicies {one} and {two} both claim it; it keeps the defaults");
+                notes.push(Note::error(Reason::Policy, message).about(format_args!("NodePool {pool}")));
+            }
+        }
+    }
+    for policy in &read {
+        notes.extend(policy.missing_pools(index));
+        notes.extend(policy.not_acted_on());
+    }
+    (result, notes)
+}
+
+/// The policy of a pool; two that have an equal claim are an error.
+fn choose<'p, 'i>(
+    policies: &'p [Policy<'i>],
+    pool: &NodePoolName,
+    labels: &Labels,
+) -> Result<Option<&'p Policy<'i>>, (&'i str, &'i str)> {
+    let named: Vec<&Policy<'_>> = policies
+        .iter()
+        .filter(|policy| policy.spec.node_pools.iter().any(|name| name == pool.as_str()))
+        .collect();
+    let selected: Vec<&Policy<'_>> = policies.iter().filter(|policy| policy.selects(labels)).collect();
+    let claims = if named.is_empty() { selected } else { named };
+    match claims.as_slice() {
+        [] => Ok(None),
+        [policy] => Ok(policies.iter().find(|one| one.name == policy.name)),
+        [one, two, ..] => {
+            let own = |claim: &Policy<'_>| {
+                policies
+                    .iter()
+                    .find(|one| one.name == claim.name)
+                    .map_or("", |one| one.name)
+            };
+            Err((own(one), own(two)))
+        }
+    }
+}
+
+impl Policies {
+    fn take(&mut self, pool: &NodePoolName, policy: &Policy<'_>) {
+        if policy.weights != Weights::default() {
+            self.objective.weights.insert(pool.clone(), policy.weights);
+        }
+        if policy.spec.overhead != Overhead::default() {
+            self.overhead.insert(pool.clone(), policy.spec.overhead);
+        }
+        self.time_budget = Some(
+            self.time_budget
+                .map_or(policy.time_budget, |budget| budget.min(policy.time_budget)),
+        );
+        self.gap = Some(self.gap.map_or(policy.gap, |gap| gap.min(policy.gap)));
+    }
+}
+
+impl<'i> Policy<'i> {
+    fn read(name: &'i str, spec: &'i api::PackingPolicySpec) -> Result<Self, (String, String)> {
+        let weights = &spec.weights;
+        for (field, weight) in [
+            ("price", weights.price),
+            ("eviction", weights.eviction),
+            ("fragmentation", weights.fragmentation),
+            ("interruption", weights.interruption),
+            ("preference", weights.preference),
+            ("zoneImbalance", weights.zone_imbalance),
+        ] {
+            dollars(weight).map_err(|message| (format!("spec.weights.{field}"), message))?;
+        }
+        let node_hour = match weights.node_hour {
+            NodeHour::Dollars(amount) => {
+                dollars(amount).map_err(|message| ("spec.weights.nodeHour".to_owned(), message))?
+            }
+            NodeHour::Auto => Price::default(),
+        };
+        let price = dollars(weights.price).map_err(|message| ("spec.weights.price".to_owned(), message))?;
+        let time_budget = duration(&spec.solver.time_budget).ok_or_else(|| {
+            let message = format!(
+                "expected a time such as 500ms, 1s or 2m, found \"{}\"",
+                shown(&spec.solver.time_budget)
+            );
+            ("spec.solver.timeBudget".to_owned(), message)
+        })?;
+        let gap = share(&spec.solver.gap).ok_or_else(|| {
+            let message = format!(
+                "expected a share such as 0.5% or 0.005, found \"{}\"",
+                shown(&spec.solver.gap)
+            );
+            ("spec.solver.gap".to_owned(), message)
+        })?;
+        let weights = Weights {
+            price_millionths: price.micros(),
+            node_hour,
+        };
+        Ok(Self {
+            name,
+            spec,
+            weights,
+            time_budget,
+            gap,
+        })
+    }
+
+    fn selects(&self, labels: &Labels) -> bool {
+        let Some(selector) = &self.spec.node_pool_selector else {
+            return false;
+        };
+        let match_labels = selector.match_labels.clone().unwrap_or_default();
+        let match_expressions: Vec<Expression> = selector
+            .match_expressions
+            .iter()
+            .flatten()
+            .map(|expression| Expression {
+                key: expression.key.clone(),
+                operator: expression.operator.clone(),
+                values: expression.values.clone().unwrap_or_default(),
+            })
+            .collect();
+        // Of labels an empty selector selects all, unlike a workload's.
+        match_labels.is_empty() && match_expressions.is_empty()
+            || Selector {
+                match_labels,
+                match_expressions,
+            }
+            .selects(labels)
+    }
+
+    fn missing_pools(&self, index: &Index) -> Vec<Note> {
+        let is_there = |name: &str| index.node_pools().keys().any(|pool| &*pool.name == name);
+        let missing: Vec<&str> = self
+            .spec
+            .node_pools
+            .iter()
+            .map(String::as_str)
+            .filter(|name| !is_there(name))
+            .collect();
+        if missing.is_empty() {
+            return Vec::new();
+        }
+        let message = format!(
+            "it names NodePools that aren't in the input: {}",
+            missing.join(", ")
+        );
+        vec![Note::warning(Reason::Policy, message).about(format_args!("PackingPolicy {}", self.name))]
+    }
+
+    /// One note on all that it asks for and this version doesn't act on.
+    fn not_acted_on(&self) -> Option<Note> {
+        let (spec, usual) = (self.spec, api::PackingPolicySpec::default());
+        let (weights, usual_weights) = (&spec.weights, &usual.weights);
+        let differs = |one: f64, two: f64| (one - two).abs() > f64::EPSILON;
+        let headroom = spec.headroom.values().any(|quantity| {
+            !matches!(quantity.0.parse::<dovetail_solver::model::quantity::Quantity>(), Ok(amount) if amount == dovetail_solver::model::quantity::Quantity::from_units(0))
+        });
+        let asked = [
+            (
+                "weights.eviction",
+                differs(weights.eviction, usual_weights.eviction),
+            ),
+            (
+                "weights.fragmentation",
+                differs(weights.fragmentation, usual_weights.fragmentation),
+            ),
+            (
+                "weights.interruption",
+                differs(weights.interruption, usual_weights.interruption),
+            ),
+            (
+                "weights.preference",
+                differs(weights.preference, usual_weights.preference),
+            ),
+            (
+                "weights.zoneImbalance",
+                differs(weights.zone_imbalance, usual_weights.zone_imbalance),
+            ),
+            ("weights.nodeHour: auto", weights.node_hour == NodeHour::Auto),
+            ("consolidation", spec.consolidation != usual.consolidation),
+            ("placement", spec.placement != usual.placement),
+            ("headroom", headroom),
+        ];
+        let asked: Vec<&str> = asked
+            .iter()
+            .filter(|(_, is_there)| *is_there)
+            .map(|(what, _)| *what)
+            .collect();
+        (!asked.is_empty()).then(|| {
+            let message = format!("not acted on yet: {}", asked.join(", "));
+            Note::warning(Reason::Policy, message).about(format_args!("PackingPolicy {}", self.name))
+        })
+    }
+}
+
+fn shown(text: &str) -> String {
+    text.chars().take(40).collect()
+}
+
+/// A weight in micro-dollars.
+fn dollars(amount: f64) -> Result<Price, String> {
+    if amount.is_finite() && amount >= 0.0 {
+        Price::parse(&amount.to_string()).map_err(|error| error.to_string())
+    } else {
+        Err(format!("expected a number from 0, found {amount}"))
+    }
+}
+
+/// A duration of hours, minutes, seconds and milliseconds, such as `1m30s`.
+#[must_use]
+pub fn duration(text: &str) -> Option<Duration> {
+    let mut rest = text;
+    let mut total = Duration::ZERO;
+    while !rest.is_empty() {
+        let digits = rest
+            .find(|c: char| !c.is_ascii_digit() && c != '.')
+            .filter(|end| *end > 0)?;
+        let (number, after) = rest.split_at(digits);
+        let unit_end = after
+            .find(|c: char| c.is_ascii_digit() || c == '.')
+            .unwrap_or(after.len());
+        let (unit, after) = after.split_at(unit_end);
+        let seconds = match unit {
+            "h" => 3_600.0,
+            "m" => 60.0,
+            "s" => 1.0,
+            "ms" => 0.001,
+            _ => return None,
+        };
+        let amount = number.parse::<f64>().ok()? * seconds;
+        total = total.checked_add(Duration::try_from_secs_f64(amount).ok()?)?;
+        rest = after;
+    }
+    (!text.is_empty()).then_some(total)
+}
+
+/// A share in percent or as a fraction, in millionths.
+#[must_use]
+pub fn share(text: &str) -> Option<Gap> {
+    let (number, per) = match text.strip_suffix('%') {
+        Some(number) => (number, 100),
+        None => (text, 1),
+    };
+    // The grammar of prices is that of shares: plain decimals, exact to the millionth.
+    Price::parse(number.trim())
+        .ok()
+        .map(|millionths| Gap(millionths.micros() / per))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cluster::manifests::read_bytes;
+
+    const POOLS: &str = "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: a, labels: {team: web}}\nspec: {template: {spec: {requirements: [], nodeClassRef: {group: g, kind: k, name: n}}}}\n---\napiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: b, labels: {team: web}}\nspec: {template: {spec: {requirements: [], nodeClassRef: {group: g, kind: k, name: n}}}}\n---\n";
+
+    fn policy(name: &str, spec: &str) -> String {
+        format!(
+            "apiVersion: dovetail.sh/v1alpha1\nkind: PackingPolicy\nmetadata: {{name: {name}}}\nspec: {{{spec}}}\n---\n"
+        )
+    }
+
+    fn read(documents: &[String]) -> (Policies, Vec<String>) {
+        let read = read_bytes("input", (POOLS.to_owned() + &documents.concat()).as_bytes(), &[]).unwrap();
+        assert!(read.diagnostics.is_empty(), "{:?}", read.diagnostics);
+        let (policies, notes) = policies(&read.index);
+        (policies, notes.iter().map(ToString::to_string).collect())
+    }
+
+    #[test]
+    fn a_name_beats_a_selector_and_the_smallest_setting_counts() {
+        let (policies, notes) = read(&[
+            policy(
+                "one",
+                "nodePoolSelector: {matchLabels: {team: web}}, weights: {nodeHour: 0.02}, solver: {timeBudget: 2s, gap: 1%}",
+            ),
+            policy(
+                "two",
+                "nodePools: [b], weights: {price: 2}, overhead: optimistic, solver: {timeBudget: 1m30s}",
+            ),
+        ]);
+        assert!(notes.is_empty(), "{notes:?}");
+        let weights = |name: &str| policies.objective.weights(Some(&NodePoolName::from(name)));
+        assert_eq!(weights("a").node_hour.micros(), 20_000);
+        assert_eq!(
+            (weights("b").price_millionths, weights("b").node_hour.micros()),
+            (2_000_000, 0)
+        );
+        assert_eq!(
+            policies
+                .overhead
+                .keys()
+                .map(ToString::to_string)
+                .collect::<Vec<_>>(),
+            ["b"]
+        );
+        assert_eq!(
+            (policies.time_budget, policies.gap),
+            (Some(Duration::from_secs(2)), Some(Gap(5_000)))
+        );
+    }
+
+    #[test]
+    fn two_equal_claims_are_an_error_that_names_both() {
+        let (policies, notes) = read(&[policy("one", "nodePools: [a]"), policy("two", "nodePools: [a]")]);
+        assert!(
+            notes[0].contains("NodePool a: PackingPolicies one and two"),
+            "{notes:?}"
+        );
+        assert_eq!(policies.gap, None);
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused_and_what_is_not_done_is_said() {
+        for wrong in [
+            "weights: {price: -1}",
+            "weights: {eviction: .nan}",
+            "weights: {nodeHour: -0.1}",
+            "solver: {gap: much}",
+            "solver: {timeBudget: 5}",
+        ] {
+            let read = read_bytes(
+                "input",
+                (POOLS.to_owned() + &policy("one", &format!("nodePools: [a], {wrong}"))).as_bytes(),
+                &[],
+            )
+            .unwrap();
+            let dropped = !read.diagnostics.dropped().is_empty();
+            let (_, notes) = policies(&read.index);
+            assert!(dropped || notes.iter().any(|note| note.path.is_some()), "{wrong}");
+        }
+        let (_, notes) = read(&[policy(
+            "one",
+            "nodePools: [a, gone], weights: {eviction: 1}, headroom: {cpu: 1}, consolidation: {surge: true}",
+        )]);
+        assert!(
+            notes
+                .iter()
+                .any(|note| note.contains("aren't in the input: gone")),
+            "{notes:?}"
+        );
+        assert!(
+            notes
+                .iter()
+                .any(|note| note.contains("not acted on yet: weights.eviction, consolidation, headroom")),
+            "{notes:?}"
+        );
+    }
+
+    #[test]
+    fn durations_and_shares() {
+        assert_eq!(duration("1h1m1s500ms"), Some(Duration::from_millis(3_661_500)));
+        assert_eq!(duration("0.5s"), Some(Duration::from_millis(500)));
+        for wrong in ["", "5", "s", "1d", "-1s", "1e400s", "1..2s"] {
+            assert_eq!(duration(wrong), None, "{wrong}");
+        }
+        assert_eq!(
+            (share("0.5%"), share("0.005"), share("0")),
+            (Some(Gap(5_000)), Some(Gap(5_000)), Some(Gap(0)))
+        );
+        assert_eq!(share("-1%"), None);
+    }
+}

@@ -1,0 +1,178 @@
+//! Rules that this version doesn't weigh: said once a rule, with how much of the plan it concerns.
+//!
+//! A rule that is weighed some day leaves this file.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::cluster::diagnostics::{Note, Reason};
+use crate::cluster::objects::meta::OwnerReference;
+use crate::cluster::objects::pod::{Container, PodSpec};
+
+/// A rule that is not weighed; in the order in which notes appear.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Rule {
+    HardSpread,
+    Affinity,
+    AntiAffinity,
+    Volumes,
+    HostPorts,
+    ResourceClaims,
+    SoftSpread,
+    PreferredNodes,
+    PreferredPods,
+}
+
+impl Rule {
+    /// What pods have, as their manifests call it.
+    fn words(self) -> &'static str {
+        match self {
+            Self::HardSpread => "topologySpreadConstraints with DoNotSchedule",
+            Self::Affinity => "required podAffinity",
+            Self::AntiAffinity => "required podAntiAffinity",
+            Self::Volumes => "volumes of persistent volume claims",
+            Self::HostPorts => "host ports",
+            Self::ResourceClaims => "resource claims",
+            Self::SoftSpread => "topologySpreadConstraints with ScheduleAnyway",
+            Self::PreferredNodes => "preferred nodeAffinity",
+            Self::PreferredPods => "preferred podAffinity or podAntiAffinity",
+        }
+    }
+
+    /// Whether the scheduler refuses a place that breaks it.
+    fn is_hard(self) -> bool {
+        !matches!(
+            self,
+            Self::SoftSpread | Self::PreferredNodes | Self::PreferredPods
+        )
+    }
+
+    fn all_of(spec: &PodSpec) -> Vec<Self> {
+        let spreads = &spec.topology_spread_constraints;
+        let is_soft = |when: &str| when == "ScheduleAnyway";
+        let has_port = |container: &Container| !container.ports.is_empty();
+        let (near, apart) = (&spec.affinity.pod_affinity, &spec.affinity.pod_anti_affinity);
+        [
+            (
+                Self::HardSpread,
+                spreads.iter().any(|spread| !is_soft(&spread.when_unsatisfiable)),
+            ),
+            (Self::Affinity, near.required > 0),
+            (Self::AntiAffinity, apart.required > 0),
+            (Self::Volumes, !spec.volumes.is_empty()),
+            (
+                Self::HostPorts,
+                spec.containers.iter().chain(&spec.init_containers).any(has_port),
+            ),
+            (Self::ResourceClaims, spec.resource_claims > 0),
+            (
+                Self::SoftSpread,
+                spreads.iter().any(|spread| is_soft(&spread.when_unsatisfiable)),
+            ),
+            (Self::PreferredNodes, spec.affinity.node_affinity.preferred > 0),
+            (Self::PreferredPods, near.preferred + apart.preferred > 0),
+        ]
+        .into_iter()
+        .filter_map(|(rule, is_there)| is_there.then_some(rule))
+        .collect()
+    }
+}
+
+/// Counts pods and workloads by rule.
+#[derive(Debug, Default)]
+pub struct Unweighed {
+    by_rule: BTreeMap<Rule, (u64, BTreeSet<String>)>,
+}
+
+impl Unweighed {
+    /// Counts the rules of `pods` pods that are to be placed.
+    pub fn count(
+        &mut self,
+        spec: &PodSpec,
+        namespace: &str,
+        name: &str,
+        owner: Option<&OwnerReference>,
+        pods: u64,
+    ) {
+        for rule in Rule::all_of(spec) {
+            let (count, workloads) = self.by_rule.entry(rule).or_default();
+            *count += pods;
+            workloads.insert(match owner {
+                Some(owner) => format!("{} {namespace}/{}", owner.kind, owner.name),
+                None => format!("Pod {namespace}/{name}"),
+            });
+        }
+    }
+
+    /// One note a rule.
+    #[must_use]
+    pub fn notes(&self) -> Vec<Note> {
+        self.by_rule
+            .iter()
+            .map(|(rule, (pods, workloads))| {
+                let several =
+                    |count: usize, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
+                let have = if *pods == 1 { "pod has" } else { "pods have" };
+                let what = format!(
+                    "{pods} {have} {}, which this version doesn't weigh yet ({})",
+                    rule.words(),
+                    several(workloads.len(), "workload"),
+                );
+                let note = if rule.is_hard() {
+                    let message =
+                        format!("{what}: the scheduler may refuse the places that the plan gives them");
+                    Note::warning(Reason::NotWeighed, message)
+                } else {
+                    Note::info(Reason::NotWeighed, what)
+                };
+                note.counting(*pods)
+            })
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cluster::diagnostics::Severity;
+    use serde_json::json;
+
+    #[test]
+    fn one_note_a_rule_with_pods_and_workloads() {
+        let spread: PodSpec =
+            serde_json::from_value(json!({"topologySpreadConstraints": [{"topologyKey": "z"}, {"whenUnsatisfiable": "ScheduleAnyway"}]})).unwrap();
+        let port: PodSpec = serde_json::from_value(
+            json!({"containers": [{"ports": [{"hostPort": 80}, {"containerPort": 1}]}]}),
+        )
+        .unwrap();
+        let owner = OwnerReference {
+            kind: "ReplicaSet".to_owned(),
+            name: "web".to_owned(),
+            controller: true,
+        };
+        let mut unweighed = Unweighed::default();
+        unweighed.count(&spread, "shop", "web-0", Some(&owner), 11);
+        unweighed.count(&spread, "shop", "bare", None, 1);
+        unweighed.count(&port, "shop", "bare", None, 1);
+        let notes = unweighed.notes();
+        let said: Vec<(Severity, u64)> = notes.iter().map(|note| (note.severity, note.count)).collect();
+        assert_eq!(
+            said,
+            [
+                (Severity::Warning, 12),
+                (Severity::Warning, 1),
+                (Severity::Info, 12)
+            ]
+        );
+        assert!(notes[0].message.starts_with("12 pods have topologySpreadConstraints with DoNotSchedule, which this version doesn't weigh yet (2 workloads)"));
+        assert!(notes[1].message.starts_with("1 pod has host ports"));
+    }
+
+    #[test]
+    fn a_plain_pod_has_no_rules() {
+        let plain: PodSpec = serde_json::from_value(
+            json!({"containers": [{"ports": [{"containerPort": 80}]}], "volumes": [{"emptyDir": {}}]}),
+        )
+        .unwrap();
+        assert!(Rule::all_of(&plain).is_empty());
+    }
+}

@@ -1,0 +1,428 @@
+//! Pods and pod templates, as far as planning reads them.
+//!
+//! A [`PodSpec`] holds what pods of one workload have in common, so that they can share one value: the node is taken out,
+//! volumes and ports that no rule reads are dropped when it is read.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use dovetail_solver::model::requirement::Labels;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
+use super::meta::{Amounts, Metadata, OwnerReference, or_default};
+
+/// A pod.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pod {
+    /// What all objects have, labels, annotations and owners apart.
+    pub metadata: Metadata,
+    /// Its labels, shared with the pods of its workload.
+    pub labels: Arc<Labels>,
+    /// Its controller, shared likewise.
+    pub controller: Option<Arc<OwnerReference>>,
+    /// A static pod: the kubelet runs it from a file, its object is a mirror.
+    pub is_mirror: bool,
+    /// What it asks for, shared likewise.
+    pub spec: Arc<PodSpec>,
+    /// The node it is bound to.
+    pub node: Option<Arc<str>>,
+    /// `Pending`, `Running`, `Succeeded`, `Failed`, `Unknown`; empty where nothing is known.
+    pub phase: Phase,
+    /// The node that preemption makes room on for it.
+    pub nominated_node: Option<String>,
+    /// What the kubelet has allocated to containers by name, where that differs from what they ask for.
+    pub allocated: BTreeMap<String, Amounts>,
+}
+
+/// How far a pod is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+pub enum Phase {
+    /// Not started yet.
+    Pending,
+    /// Running.
+    Running,
+    /// All its containers ended well.
+    Succeeded,
+    /// Its containers ended, not all well.
+    Failed,
+    /// Nothing is said, or nothing that is known.
+    #[default]
+    #[serde(other)]
+    Unknown,
+}
+
+impl Pod {
+    /// Whether it has ended and uses nothing any more.
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        matches!(self.phase, Phase::Succeeded | Phase::Failed)
+    }
+}
+
+/// A pod as it is written.
+#[derive(Debug, Deserialize)]
+pub(super) struct WrittenPod {
+    #[serde(default, deserialize_with = "or_default")]
+    metadata: Metadata,
+    spec: PodSpec,
+    #[serde(default, deserialize_with = "or_default")]
+    status: WrittenStatus,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct WrittenStatus {
+    #[serde(default, deserialize_with = "or_default")]
+    phase: Phase,
+    #[serde(default)]
+    nominated_node_name: Option<String>,
+    #[serde(default, deserialize_with = "or_default")]
+    container_statuses: Vec<ContainerStatus>,
+    #[serde(default, deserialize_with = "or_default")]
+    init_container_statuses: Vec<ContainerStatus>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ContainerStatus {
+    #[serde(default, deserialize_with = "or_default")]
+    name: String,
+    #[serde(default)]
+    allocated_resources: Amounts,
+    #[serde(default, deserialize_with = "or_default")]
+    resources: ContainerResources,
+}
+
+/// Annotation by which the kubelet marks the mirror of a static pod.
+const MIRROR_ANNOTATION: &str = "kubernetes.io/config.mirror";
+
+impl From<WrittenPod> for Pod {
+    fn from(written: WrittenPod) -> Self {
+        let WrittenPod {
+            mut metadata,
+            mut spec,
+            status,
+        } = written;
+        let labels = Arc::new(std::mem::take(&mut metadata.labels));
+        let controller = metadata.controller().cloned();
+        let is_mirror = metadata.annotations.contains_key(MIRROR_ANNOTATION)
+            || controller.as_ref().is_some_and(|owner| owner.kind == "Node");
+        metadata.owner_references = Vec::new();
+        metadata.annotations.clear();
+        let node = spec
+            .node_name
+            .take()
+            .filter(|name| !name.is_empty())
+            .map(Arc::from);
+        let allocated = status
+            .container_statuses
+            .into_iter()
+            .chain(status.init_container_statuses)
+            .filter_map(|container| allocation(container, &spec))
+            .collect();
+        Self {
+            metadata,
+            labels,
+            controller: controller.map(Arc::new),
+            is_mirror,
+            spec: Arc::new(spec),
+            node,
+            phase: status.phase,
+            nominated_node: status.nominated_node_name.filter(|name| !name.is_empty()),
+            allocated,
+        }
+    }
+}
+
+/// What the kubelet gave a container, if that isn't what the container asks for.
+fn allocation(container: ContainerStatus, spec: &PodSpec) -> Option<(String, Amounts)> {
+    let mut allocated = container.allocated_resources;
+    allocated.fill_from(&container.resources.requests);
+    let asked = spec
+        .containers
+        .iter()
+        .chain(&spec.init_containers)
+        .find(|asked| asked.name == container.name)?;
+    let same = allocated.is_empty() || allocated == asked.resources.requests;
+    (!same).then_some((container.name, allocated))
+}
+
+/// A pod template: of a workload, or a PodTemplate's.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
+pub struct PodTemplate {
+    /// Labels and annotations of its pods.
+    #[serde(default, deserialize_with = "or_default")]
+    pub metadata: Metadata,
+    /// What its pods ask for.
+    pub spec: Arc<PodSpec>,
+}
+
+/// All of a pod's spec that planning reads.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PodSpec {
+    /// Containers.
+    #[serde(default, deserialize_with = "or_default")]
+    pub containers: Vec<Container>,
+    /// Init containers, sidecars among them, in their order.
+    #[serde(default, deserialize_with = "or_default")]
+    pub init_containers: Vec<Container>,
+    /// Requests and limits of the pod as a whole.
+    #[serde(default, deserialize_with = "or_default")]
+    pub resources: ContainerResources,
+    /// What running the pod costs besides its containers.
+    #[serde(default)]
+    pub overhead: Amounts,
+    /// The node it is bound to; `None` in a [`Pod`], which says so itself.
+    #[serde(default)]
+    node_name: Option<String>,
+    /// Labels that its node must have.
+    #[serde(default, deserialize_with = "or_default")]
+    pub node_selector: Labels,
+    /// Rules about nodes and other pods.
+    #[serde(default, deserialize_with = "or_default")]
+    pub affinity: Affinity,
+    /// Taints it may run against.
+    #[serde(default, deserialize_with = "or_default")]
+    pub tolerations: Vec<Toleration>,
+    /// Its priority, resolved by admission.
+    #[serde(default)]
+    pub priority: Option<i32>,
+    /// The class that gives its priority.
+    #[serde(default)]
+    pub priority_class_name: Option<String>,
+    /// The class that gives its overhead.
+    #[serde(default)]
+    pub runtime_class_name: Option<String>,
+    /// Who schedules it.
+    #[serde(default)]
+    pub scheduler_name: Option<String>,
+    /// What it waits for before it may be scheduled.
+    #[serde(default, deserialize_with = "or_default")]
+    pub scheduling_gates: Vec<SchedulingGate>,
+    /// How it spreads over domains.
+    #[serde(default, deserialize_with = "or_default")]
+    pub topology_spread_constraints: Vec<TopologySpread>,
+    /// Volumes that bind it to places; the others are dropped.
+    #[serde(default, deserialize_with = "placed_volumes")]
+    pub volumes: Vec<Volume>,
+    /// Devices that it claims.
+    #[serde(default, deserialize_with = "count")]
+    pub resource_claims: usize,
+    /// Whether it uses its node's network.
+    #[serde(default, deserialize_with = "or_default")]
+    pub host_network: bool,
+}
+
+fn count<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> {
+    Ok(Option::<Vec<IgnoredAny>>::deserialize(deserializer)?.map_or(0, |items| items.len()))
+}
+
+fn placed_volumes<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<Volume>, D::Error> {
+    let mut volumes = Option::<Vec<Volume>>::deserialize(deserializer)?.unwrap_or_default();
+    volumes.retain(|volume| volume.persistent_volume_claim.is_some() || volume.ephemeral.is_some());
+    volumes.shrink_to_fit();
+    Ok(volumes)
+}
+
+fn host_ports<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<Port>, D::Error> {
+    let mut ports = Option::<Vec<Port>>::deserialize(deserializer)?.unwrap_or_default();
+    ports.retain(|port| port.host_port.is_some_and(|number| number != 0));
+    ports.shrink_to_fit();
+    Ok(ports)
+}
+
+/// A container, as far as it needs something of its node.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Container {
+    /// Its name, unique in the pod.
+    #[serde(default, deserialize_with = "or_default")]
+    pub name: String,
+    /// What it asks for.
+    #[serde(default, deserialize_with = "or_default")]
+    pub resources: ContainerResources,
+    /// `Always` makes an init container a sidecar.
+    #[serde(default)]
+    pub restart_policy: Option<String>,
+    /// Ports it takes on its node.
+    #[serde(default, deserialize_with = "host_ports")]
+    pub ports: Vec<Port>,
+}
+
+impl Container {
+    /// An init container that keeps running beside the others.
+    #[must_use]
+    pub fn is_sidecar(&self) -> bool {
+        self.restart_policy.as_deref() == Some("Always")
+    }
+}
+
+/// Requests and limits.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+pub struct ContainerResources {
+    /// What is set aside for it.
+    #[serde(default)]
+    pub requests: Amounts,
+    /// What it can't exceed.
+    #[serde(default)]
+    pub limits: Amounts,
+}
+
+/// A port on the node.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Port {
+    /// Which.
+    #[serde(default)]
+    pub host_port: Option<u16>,
+    /// On which address of the node; all, where nothing is said.
+    #[serde(default, rename = "hostIP")]
+    pub host_ip: Option<String>,
+    /// `TCP`, `UDP` or `SCTP`.
+    #[serde(default)]
+    pub protocol: Option<String>,
+}
+
+/// Rules about nodes and other pods.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Affinity {
+    /// About nodes.
+    #[serde(default, deserialize_with = "or_default")]
+    pub node_affinity: NodeAffinity,
+    /// To be near other pods.
+    #[serde(default, deserialize_with = "or_default")]
+    pub pod_affinity: PodAffinity,
+    /// To be apart from other pods.
+    #[serde(default, deserialize_with = "or_default")]
+    pub pod_anti_affinity: PodAffinity,
+}
+
+/// Which nodes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+pub struct NodeAffinity {
+    /// One of these terms must match.
+    #[serde(default, rename = "requiredDuringSchedulingIgnoredDuringExecution")]
+    pub required: Option<NodeSelector>,
+    /// How many terms are preferred.
+    #[serde(
+        default,
+        rename = "preferredDuringSchedulingIgnoredDuringExecution",
+        deserialize_with = "count"
+    )]
+    pub preferred: usize,
+}
+
+/// Terms that are OR-ed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NodeSelector {
+    /// The terms.
+    #[serde(default, deserialize_with = "or_default")]
+    pub node_selector_terms: Vec<NodeSelectorTerm>,
+}
+
+/// Requirements that are AND-ed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NodeSelectorTerm {
+    /// Of labels.
+    #[serde(default, deserialize_with = "or_default")]
+    pub match_expressions: Vec<Expression>,
+    /// Of fields.
+    #[serde(default, deserialize_with = "or_default")]
+    pub match_fields: Vec<Expression>,
+}
+
+/// One requirement as written.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+pub struct Expression {
+    /// Label or field.
+    pub key: String,
+    /// How it is compared.
+    pub operator: String,
+    /// With what.
+    #[serde(default, deserialize_with = "or_default")]
+    pub values: Vec<String>,
+}
+
+/// How many rules there are about other pods; their contents are read when they are weighed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+pub struct PodAffinity {
+    /// Must hold.
+    #[serde(
+        default,
+        rename = "requiredDuringSchedulingIgnoredDuringExecution",
+        deserialize_with = "count"
+    )]
+    pub required: usize,
+    /// Should hold.
+    #[serde(
+        default,
+        rename = "preferredDuringSchedulingIgnoredDuringExecution",
+        deserialize_with = "count"
+    )]
+    pub preferred: usize,
+}
+
+/// A toleration as written.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+pub struct Toleration {
+    /// The taint's key; empty for all.
+    #[serde(default, deserialize_with = "or_default")]
+    pub key: String,
+    /// `Equal` (also where nothing is said) or `Exists`.
+    #[serde(default, deserialize_with = "or_default")]
+    pub operator: String,
+    /// The taint's value.
+    #[serde(default, deserialize_with = "or_default")]
+    pub value: String,
+    /// The taint's effect; empty for all.
+    #[serde(default, deserialize_with = "or_default")]
+    pub effect: String,
+}
+
+/// Something a pod waits for.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+pub struct SchedulingGate {
+    /// What.
+    pub name: String,
+}
+
+/// One topology spread constraint, as far as its being there is concerned.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TopologySpread {
+    /// The label whose values are the domains.
+    #[serde(default, deserialize_with = "or_default")]
+    pub topology_key: String,
+    /// `DoNotSchedule` (also where nothing is said) or `ScheduleAnyway`.
+    #[serde(default, deserialize_with = "or_default")]
+    pub when_unsatisfiable: String,
+}
+
+/// A volume that may bind a pod to a place.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Volume {
+    /// Of a claim.
+    #[serde(default)]
+    pub persistent_volume_claim: Option<ClaimVolume>,
+    /// Of a claim that lives as long as the pod.
+    #[serde(default, deserialize_with = "presence")]
+    pub ephemeral: Option<()>,
+}
+
+fn presence<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<()>, D::Error> {
+    Ok(Option::<IgnoredAny>::deserialize(deserializer)?.map(|_| ()))
+}
+
+/// The claim behind a volume.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ClaimVolume {
+    /// Its name.
+    pub claim_name: String,
+}
