@@ -4,6 +4,9 @@
 //! catalogue, and the commands. It decides nothing itself; every decision is the solver's.
 
 pub mod api;
+pub mod args;
+pub mod clock;
 pub mod cloud;
 pub mod cluster;
 pub mod commands;
+pub mod render;

@@ -1,3 +1,56 @@
-//! The `dovetail` command.
+//! The `dovetail` command: reads its arguments, runs one subcommand, reports how that ended.
+//!
+//! Promises: data goes to standard output and everything else to standard error; status 0 when it worked, 1 on any
+//! error (wrong usage included), 2 only where `--exit-code` asks for it; a reader that goes away early is no error.
 
-fn main() {}
+use std::io::{self, BufWriter, ErrorKind, Write};
+use std::process::ExitCode;
+
+use anstream::{AutoStream, ColorChoice};
+use clap::Parser;
+use dovetail::args::{Cli, ColorWhen};
+use dovetail::commands::{self, Ending};
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(usage) => {
+            // Help and version are no errors; both go where the reader may already have left.
+            let _written = usage.print();
+            return ExitCode::from(u8::from(usage.use_stderr()));
+        }
+    };
+    let choice = match cli.color {
+        ColorWhen::Auto => AutoStream::choice(&io::stdout()),
+        ColorWhen::Always => ColorChoice::Always,
+        ColorWhen::Never => ColorChoice::Never,
+    };
+    let mut out = AutoStream::new(
+        Box::new(BufWriter::new(io::stdout().lock())) as Box<dyn Write>,
+        choice,
+    );
+    let ended = commands::run(&cli, &mut out).and_then(|ending| {
+        out.flush()?;
+        Ok(ending)
+    });
+    match ended {
+        Ok(Ending::Done) => ExitCode::SUCCESS,
+        Ok(Ending::SomethingUnplaced) => ExitCode::from(2),
+        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            // What was written before the error belongs before it.
+            let _flushed = out.flush();
+            let _written = writeln!(io::stderr(), "dovetail: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Whether the reader of our output has gone, as `head` does when it has enough.
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        cause
+            .downcast_ref::<io::Error>()
+            .is_some_and(|error| error.kind() == ErrorKind::BrokenPipe)
+    })
+}

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the two data files of the built-in EC2 catalogue (src/cloud/catalog/data/; ORIGIN.md there says from what).
+"""Makes the data files of the built-in EC2 catalogue (src/cloud/catalog/data/; ORIGIN.md there says from what).
 
 usage: dev/catalog/convert.py --types instance-types.jsonl.gz --describe instance_types.json.gz
            --advisor spot-advisor.csv.gz --zones zones.json --out src/cloud/catalog/data
@@ -10,7 +10,7 @@ usage: dev/catalog/convert.py --types instance-types.jsonl.gz --describe instanc
 --advisor   type, region, savings_pct, interruption_class
 --zones     {region: {zone_names, zone_ids}}
 
-The output is the same for the same input, byte by byte.
+The output is the same for the same input, byte by byte. A new region has to be named in src/cloud/catalog/data.rs too.
 """
 
 import argparse
@@ -140,11 +140,11 @@ def main():
     shapes += ["\t".join(str(value) for value in shape_row(entry, described[entry["type"]])) for entry in entries]
     write(options.out / "shapes.tsv.gz", "\n".join(shapes) + "\n")
 
-    lines = []
+    (options.out / "regions").mkdir(exist_ok=True)
     for region in sorted(zones):
         letters = "".join(name.removeprefix(region) for name, _ in zones[region])
         assert len(letters) == len(zones[region]), region
-        lines.append("\t".join(["@" + region] + [f"{name} {zone_id}" for name, zone_id in zones[region]]))
+        lines = ["\t".join(f"{name} {zone_id}" for name, zone_id in zones[region])]
         for entry in entries:
             price = entry["on_demand_usd_h"].get(region)
             sold = letters if region in UNLISTED else entry["zones"].get(region, "")
@@ -156,7 +156,7 @@ def main():
             lines.append("\t".join(
                 [entry["type"], sold, str(micros(price)), entry["on_demand_src"][region], *spot]
             ))
-    write(options.out / "regions.tsv.gz", "\n".join(lines) + "\n")
+        write(options.out / "regions" / f"{region}.tsv.gz", "\n".join(lines) + "\n")
 
 
 if __name__ == "__main__":

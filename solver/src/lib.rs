@@ -9,9 +9,17 @@
 //! limit give the same plan to the last byte.
 
 pub mod check;
+pub mod explain;
+mod lift;
+pub mod lower;
 pub mod model;
 mod options;
+pub mod pack;
+mod plan;
 mod quota;
+#[cfg(feature = "testing")]
+pub mod testing;
 
 pub use options::{Engine, PlanOptions};
+pub use plan::{PlanError, plan};
 pub use quota::{Quota, Unlimited, WorkLimit};

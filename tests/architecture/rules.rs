@@ -144,18 +144,23 @@ const LAYERS: &[Layer] = &[
     },
     Layer {
         folder: "solver/src/lower",
-        may: Names::AnyBut(&["pack", "lp", "lift", "check"]),
+        may: Names::AnyBut(&["pack", "lp", "lift", "check", "explain", "plan"]),
         advice: "lowering comes first and knows nothing of what follows",
     },
     Layer {
         folder: "solver/src/lp",
-        may: Names::AnyBut(&["pack", "lift", "check"]),
+        may: Names::AnyBut(&["pack", "lift", "check", "explain", "plan"]),
         advice: "the LP wrapper serves the engines and does not know them",
     },
     Layer {
         folder: "solver/src/pack",
-        may: Names::AnyBut(&["lift", "check"]),
+        may: Names::AnyBut(&["lift", "check", "explain", "plan"]),
         advice: "an engine works on the problem; names come back in lift, judgement is check's",
+    },
+    Layer {
+        folder: "src/render",
+        may: Names::AnyBut(&["cluster", "cloud", "commands", "controllers", "replay"]),
+        advice: "an output is made from the plan alone",
     },
     Layer {
         folder: "src/api",

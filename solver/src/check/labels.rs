@@ -4,17 +4,39 @@
 //! Where the requirement admits a missing label (`NotIn`), no value means that the node won't have the label.
 
 use super::launches::Launches;
+use super::meetings::Meetings;
+use super::world::World;
 use super::{Rule, Violations};
 
-pub(super) fn check(launches: &Launches<'_>, found: &mut Violations) {
-    for filling in &launches.fillings {
-        for offer in launches.offers(filling) {
-            let Some(at) = offer.prospect else { continue };
-            for (rule, detail) in &launches.prospects[at].findings {
-                if *rule == Rule::Labels {
-                    found.add(Rule::Labels, filling.name_as(offer), detail.as_str());
-                }
+pub(super) fn check(
+    world: &World<'_>,
+    launches: &Launches<'_>,
+    meetings: &Meetings<'_, '_>,
+    found: &mut Violations,
+) {
+    for (launch, offer) in &meetings.offers {
+        let findings = launches.prospect(offer).into_iter().flat_map(|it| &it.findings);
+        for (rule, detail) in findings {
+            if *rule == Rule::Labels {
+                found.add(
+                    Rule::Labels,
+                    format!("launch/{launch} as {}", offer.named),
+                    detail.as_str(),
+                );
             }
+        }
+    }
+    for meeting in &meetings.pods {
+        let spec = world.constraints[meeting.constraint];
+        let unchosen = launches
+            .prospect(meeting.offer)
+            .and_then(|prospect| prospect.first_unchosen(spec));
+        if let Some(key) = unchosen {
+            found.add(
+                Rule::Labels,
+                meeting,
+                format!("a pod reads {key}, which has no value"),
+            );
         }
     }
 }

@@ -18,7 +18,7 @@ use crate::model::requirement::Labels;
 
 use super::placement::Placed;
 use super::prospect::{Prospect, typed_keys};
-use super::world::{Sums, World, add};
+use super::world::{Amounts, Sums, World, add};
 use super::{Rule, Violations};
 
 /// One offer that a plan names.
@@ -55,12 +55,12 @@ pub(super) struct Offer<'a> {
 pub(super) struct Filling<'a> {
     pub(super) pool: &'a NodePool,
     /// Number of the first launch.
-    launch: usize,
+    pub(super) launch: usize,
     /// How many launches.
     pub(super) count: usize,
     pub(super) first: Offer<'a>,
     /// Position in [`Launches::lists`].
-    list: usize,
+    pub(super) list: usize,
     /// Different [`super::world::Shape::constraint`]s of the pods.
     pub(super) constraints: Vec<usize>,
     /// What the pods ask for together, DaemonSets not counted.
@@ -83,6 +83,19 @@ impl Filling<'_> {
     }
 }
 
+/// Alternatives of launches that share them: what depends on nothing else is judged once.
+pub(super) struct List<'a> {
+    pub(super) offers: Vec<Offer<'a>>,
+    /// Number of the first launch that has it.
+    pub(super) launch: usize,
+    /// Offers that stand for all: every other has the room and the DaemonSets of one of these.
+    pub(super) rooms: Vec<usize>,
+    /// Offers that may be limited in number.
+    pub(super) limited: Vec<usize>,
+    /// The most raw capacity of each resource.
+    pub(super) largest: Amounts,
+}
+
 /// All launches.
 #[derive(Default)]
 pub(super) struct Launches<'a> {
@@ -90,17 +103,20 @@ pub(super) struct Launches<'a> {
     /// Filling of each launch; `None` where its NodePool isn't there.
     pub(super) filling_of: Vec<Option<usize>>,
     pub(super) prospects: Vec<Prospect<'a>>,
-    lists: Vec<Vec<Offer<'a>>>,
+    pub(super) lists: Vec<List<'a>>,
 }
 
 impl<'a> Launches<'a> {
-    /// First choice and alternatives.
-    pub(super) fn offers<'s>(&'s self, filling: &'s Filling<'a>) -> impl Iterator<Item = &'s Offer<'a>> {
-        std::iter::once(&filling.first).chain(&self.lists[filling.list])
+    /// The first choice, and alternatives that stand for all as far as room goes.
+    pub(super) fn rooms<'s>(&'s self, filling: &'s Filling<'a>) -> impl Iterator<Item = &'s Offer<'a>> {
+        let list = &self.lists[filling.list];
+        let alternatives = list.rooms.iter().map(|at| &list.offers[*at]);
+        std::iter::once(&filling.first).chain(alternatives)
     }
 
-    pub(super) fn alternatives(&self, filling: &Filling<'_>) -> &[Offer<'a>] {
-        &self.lists[filling.list]
+    /// The node to come that an offer means.
+    pub(super) fn prospect(&self, offer: &Offer<'_>) -> Option<&Prospect<'a>> {
+        offer.prospect.map(|at| &self.prospects[at])
     }
 
     pub(super) fn resolve(
@@ -221,13 +237,13 @@ impl<'w, 'a> Resolver<'w, 'a> {
             launch: at,
             count: 1,
             first: self.offer(pool, first, &launch.labels),
-            list: self.list(pool, launch),
+            list: self.list(pool, at, launch),
             constraints: constraints.into_iter().collect(),
             requests,
         }
     }
 
-    fn list(&mut self, pool: usize, launch: &'a Launch) -> usize {
+    fn list(&mut self, pool: usize, at: usize, launch: &'a Launch) -> usize {
         let alternatives = &launch.alternatives;
         let address = (alternatives.as_ptr() as usize, alternatives.len());
         let key = (pool, address, &launch.labels);
@@ -248,11 +264,48 @@ impl<'w, 'a> Resolver<'w, 'a> {
             };
             self.offer(pool, named, labels)
         });
-        let offers = offers.collect();
-        self.launches.lists.push(offers);
+        let offers: Vec<Offer<'a>> = offers.collect();
+        let list = self.summarise(at, offers);
+        self.launches.lists.push(list);
         let position = self.launches.lists.len() - 1;
         self.lists.insert(key, position);
         position
+    }
+
+    fn summarise(&self, launch: usize, offers: Vec<Offer<'a>>) -> List<'a> {
+        let mut seen: BTreeSet<(&Amounts, &Sums)> = BTreeSet::new();
+        let mut largest = vec![0; self.world.resources.len()];
+        let (mut rooms, mut limited) = (Vec::new(), Vec::new());
+        let mut last_type: Option<&InstanceType> = None;
+        for (at, offer) in offers.iter().enumerate() {
+            let Some(prospect) = self.launches.prospect(offer) else {
+                continue;
+            };
+            if seen.insert((&prospect.allocatable, &prospect.overhead)) {
+                rooms.push(at);
+            }
+            if offer
+                .all
+                .iter()
+                .all(|at| self.launches.prospects[*at].offering.limit.is_some())
+            {
+                limited.push(at);
+            }
+            if !last_type.is_some_and(|last| std::ptr::eq(last, prospect.instance_type)) {
+                last_type = Some(prospect.instance_type);
+                let capacity = self.world.amounts(&prospect.instance_type.capacity);
+                for (most, amount) in largest.iter_mut().zip(capacity) {
+                    *most = amount.max(*most);
+                }
+            }
+        }
+        List {
+            offers,
+            launch,
+            rooms,
+            limited,
+            largest,
+        }
     }
 
     fn offer(&mut self, pool: usize, named: Named<'a>, labels: &'a Labels) -> Offer<'a> {

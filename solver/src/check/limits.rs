@@ -5,7 +5,7 @@
 
 use crate::model::resources::ResourceName;
 
-use super::launches::Launches;
+use super::launches::{Filling, Launches};
 use super::world::World;
 use super::{Rule, Violations};
 
@@ -40,7 +40,7 @@ pub(super) fn check(world: &World<'_>, launches: &Launches<'_>, found: &mut Viol
             let added: u128 = of_pool()
                 .map(|filling| {
                     let count = u128::try_from(filling.count).unwrap_or(u128::MAX);
-                    u128::from(largest(launches, filling, name)).saturating_mul(count)
+                    u128::from(largest(world, launches, filling, name)).saturating_mul(count)
                 })
                 .fold(0, u128::saturating_add);
             if added > 0 && there.saturating_add(added) > u128::from(limit.get()) {
@@ -55,10 +55,11 @@ pub(super) fn check(world: &World<'_>, launches: &Launches<'_>, found: &mut Viol
 }
 
 /// The most of a resource that any of its offers has.
-fn largest(launches: &Launches<'_>, filling: &super::launches::Filling<'_>, name: &ResourceName) -> u64 {
-    let prospects = launches.offers(filling).filter_map(|offer| offer.prospect);
-    prospects
-        .map(|at| launches.prospects[at].instance_type.capacity.get(name).get())
-        .max()
-        .unwrap_or(0)
+fn largest(world: &World<'_>, launches: &Launches<'_>, filling: &Filling<'_>, name: &ResourceName) -> u64 {
+    let first = launches
+        .prospect(&filling.first)
+        .map_or(0, |prospect| prospect.instance_type.capacity.get(name).get());
+    let at = world.resources.binary_search(&name);
+    let others = at.map_or(0, |at| launches.lists[filling.list].largest[at]);
+    first.max(others)
 }

@@ -7,12 +7,13 @@
 //! Not judged: whether a cheaper plan exists, NodePool weights, and anything that the model has no words for yet;
 //! where an unknown rule would be needed (the disruption of a node), the plan is refused.
 //!
-//! Launches of the same filling are judged once and reported once.
+//! What launches repeat is judged once and reported once, with the first launch where it happens.
 
 mod honesty;
 mod labels;
 mod launches;
 mod limits;
+mod meetings;
 mod money;
 mod offerings;
 mod overhead;
@@ -31,6 +32,7 @@ use crate::model::plan::{Checked, Plan, Proposed};
 use crate::model::snapshot::Snapshot;
 
 use launches::Launches;
+use meetings::Meetings;
 use world::World;
 
 /// The closed list of rules that a plan can break.
@@ -126,9 +128,10 @@ pub fn check(snapshot: &Snapshot, plan: Plan<Proposed>) -> Result<Plan<Checked>,
     let world = World::new(snapshot);
     let placed = placement::check(&world, &plan, &mut found);
     let launches = Launches::resolve(&world, &plan, &placed, &mut found);
-    offerings::check(&world, &launches, &mut found);
-    requirements::check(&world, &launches, &placed, &mut found);
-    labels::check(&launches, &mut found);
+    let meetings = Meetings::new(&world, &launches);
+    offerings::check(&world, &launches, &meetings, &mut found);
+    requirements::check(&world, &launches, &meetings, &placed, &mut found);
+    labels::check(&world, &launches, &meetings, &mut found);
     taints::check(&world, &launches, &placed, &mut found);
     resources::check(&world, &plan, &launches, &placed, &mut found);
     overhead::check(&world, &launches, &placed, &mut found);

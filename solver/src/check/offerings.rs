@@ -13,20 +13,31 @@ use crate::model::node::Node;
 use crate::model::offering::{CapacityType, Offering};
 
 use super::launches::{Launches, Offer};
+use super::meetings::Meetings;
 use super::world::World;
 use super::{Rule, Violations};
 
-pub(super) fn check(world: &World<'_>, launches: &Launches<'_>, found: &mut Violations) {
-    for filling in &launches.fillings {
-        for offer in launches.offers(filling) {
-            if let Some(detail) = fault(launches, offer) {
-                found.add(Rule::Offerings, filling.name_as(offer), detail);
-            }
+pub(super) fn check(
+    world: &World<'_>,
+    launches: &Launches<'_>,
+    meetings: &Meetings<'_, '_>,
+    found: &mut Violations,
+) {
+    for (launch, offer) in &meetings.offers {
+        if let Some(detail) = fault(launches, offer) {
+            found.add(
+                Rule::Offerings,
+                format!("launch/{launch} as {}", offer.named),
+                detail,
+            );
         }
-        let prices = launches.alternatives(filling).windows(2);
-        for pair in prices.filter(|pair| pair[0].named.price > pair[1].named.price) {
+    }
+    for list in &launches.lists {
+        let pairs = list.offers.windows(2);
+        for pair in pairs.filter(|pair| pair[0].named.price > pair[1].named.price) {
+            let subject = format!("launch/{} as {}", list.launch, pair[0].named);
             let detail = format!("stands before {}, which is cheaper", pair[1].named);
-            found.add(Rule::Offerings, filling.name_as(&pair[0]), detail);
+            found.add(Rule::Offerings, subject, detail);
         }
     }
     numbers(world, launches, found);
@@ -54,8 +65,10 @@ type Demand<'a> = BTreeMap<Name<'a>, BTreeMap<BTreeSet<Identity<'a>>, usize>>;
 fn numbers(world: &World<'_>, launches: &Launches<'_>, found: &mut Violations) {
     let mut demand: Demand<'_> = BTreeMap::new();
     for filling in &launches.fillings {
-        let sets: BTreeSet<_> = launches
-            .offers(filling)
+        let list = &launches.lists[filling.list];
+        let others = list.limited.iter().map(|at| &list.offers[*at]);
+        let sets: BTreeSet<_> = std::iter::once(&filling.first)
+            .chain(others)
             .filter_map(|offer| limited(launches, offer))
             .collect();
         for (name, set) in sets {

@@ -36,14 +36,20 @@ pub(super) fn count(world: &World<'_>, prospect: &mut Prospect<'_>) {
 
 pub(super) fn check(world: &World<'_>, launches: &Launches<'_>, placed: &Placed, found: &mut Violations) {
     for filling in &launches.fillings {
-        for offer in launches.offers(filling) {
-            let Some(at) = offer.prospect else { continue };
-            let prospect = &launches.prospects[at];
+        for offer in launches.rooms(filling) {
+            let Some(prospect) = launches.prospect(offer) else {
+                continue;
+            };
+            let both = filling.requests.iter().zip(&prospect.overhead);
+            let fits = both
+                .zip(&prospect.allocatable)
+                .all(|((pods, daemons), there)| pods + daemons <= u128::from(*there));
+            // Pods that don't even fit alone are `resources`' finding.
+            if fits || world.shortage(&filling.requests, &prospect.allocatable).is_some() {
+                continue;
+            }
             let sum = filling.requests.iter().zip(&prospect.overhead);
             let sum: Sums = sum.map(|(pods, daemons)| pods + daemons).collect();
-            if world.shortage(&filling.requests, &prospect.allocatable).is_some() {
-                continue; // the pods alone don't fit: said already
-            }
             if let Some(detail) = world.shortage(&sum, &prospect.allocatable) {
                 let detail = format!("with its DaemonSets, {detail}");
                 found.add(Rule::Overhead, filling.name_as(offer), detail);

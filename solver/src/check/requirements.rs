@@ -5,31 +5,39 @@ use crate::model::pod::PodSpec;
 use crate::model::requirement::Labels;
 
 use super::launches::Launches;
+use super::meetings::Meetings;
 use super::placement::Placed;
 use super::world::World;
 use super::{Rule, Violations};
 
-pub(super) fn check(world: &World<'_>, launches: &Launches<'_>, placed: &Placed, found: &mut Violations) {
-    let mut memo = Memo::new(launches.prospects.len(), world.constraints.len());
-    for filling in &launches.fillings {
-        for offer in launches.offers(filling) {
-            let Some(at) = offer.prospect else { continue };
-            let prospect = &launches.prospects[at];
-            for (rule, detail) in &prospect.findings {
-                if *rule == Rule::Requirements {
-                    found.add(Rule::Requirements, filling.name_as(offer), detail.as_str());
-                }
+pub(super) fn check(
+    world: &World<'_>,
+    launches: &Launches<'_>,
+    meetings: &Meetings<'_, '_>,
+    placed: &Placed,
+    found: &mut Violations,
+) {
+    for (launch, offer) in &meetings.offers {
+        let findings = launches.prospect(offer).into_iter().flat_map(|it| &it.findings);
+        for (rule, detail) in findings {
+            if *rule == Rule::Requirements {
+                found.add(
+                    Rule::Requirements,
+                    format!("launch/{launch} as {}", offer.named),
+                    detail.as_str(),
+                );
             }
-            for constraint in &filling.constraints {
-                let spec = world.constraints[*constraint];
-                // An open key without a value is `labels`' finding; no verdict can be given on such a pod.
-                let admits =
-                    || prospect.first_unchosen(spec).is_some() || spec.admits_node(&prospect.labels, None);
-                if !memo.get(at, *constraint, admits) {
-                    let detail = format!("a pod isn't admitted: {}", unmet(spec, &prospect.labels, None));
-                    found.add(Rule::Requirements, filling.name_as(offer), detail);
-                }
-            }
+        }
+    }
+    for meeting in &meetings.pods {
+        let spec = world.constraints[meeting.constraint];
+        let Some(prospect) = launches.prospect(meeting.offer) else {
+            continue;
+        };
+        // An open key without a value is `labels`' finding; no verdict can be given on such a pod.
+        if !spec.admits_node(&prospect.labels, None) && prospect.first_unchosen(spec).is_none() {
+            let detail = format!("a pod isn't admitted: {}", unmet(spec, &prospect.labels, None));
+            found.add(Rule::Requirements, meeting, detail);
         }
     }
     for (node, pods) in &placed.on_node {
@@ -67,31 +75,4 @@ fn unmet(spec: &PodSpec, labels: &Labels, node_name: Option<&str>) -> String {
         })
         .collect();
     format!("no term of its affinity is met ({})", reasons.join("; "))
-}
-
-/// Verdicts by node to come and constraint, where a table of them stays small.
-struct Memo {
-    width: usize,
-    verdicts: Vec<Option<bool>>,
-}
-
-impl Memo {
-    /// Bytes that a table may take.
-    const MOST: usize = 32 << 20;
-
-    fn new(prospects: usize, constraints: usize) -> Self {
-        let size = prospects.saturating_mul(constraints);
-        let size = if size <= Self::MOST { size } else { 0 };
-        Self {
-            width: constraints,
-            verdicts: vec![None; size],
-        }
-    }
-
-    fn get(&mut self, prospect: usize, constraint: usize, judge: impl FnOnce() -> bool) -> bool {
-        match self.verdicts.get_mut(prospect * self.width + constraint) {
-            Some(slot) => *slot.get_or_insert_with(judge),
-            None => judge(),
-        }
-    }
 }

@@ -17,9 +17,11 @@ pub(super) fn check(
     found: &mut Violations,
 ) {
     for filling in &launches.fillings {
-        for offer in launches.offers(filling) {
-            let Some(at) = offer.prospect else { continue };
-            if let Some(detail) = world.shortage(&filling.requests, &launches.prospects[at].allocatable) {
+        for offer in launches.rooms(filling) {
+            let Some(prospect) = launches.prospect(offer) else {
+                continue;
+            };
+            if let Some(detail) = world.shortage(&filling.requests, &prospect.allocatable) {
                 found.add(Rule::Resources, filling.name_as(offer), detail);
             }
         }

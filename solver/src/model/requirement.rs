@@ -131,6 +131,15 @@ impl ValueSet {
         }
     }
 
+    /// Nothing but absence.
+    #[must_use]
+    pub fn absence() -> Self {
+        Self {
+            absent: true,
+            ..Self::one_of([])
+        }
+    }
+
     /// Exactly one value.
     #[must_use]
     pub fn exactly(value: impl Into<String>) -> Self {
@@ -189,12 +198,8 @@ impl ValueSet {
                 absent: true,
                 ..nothing()
             },
-            Operator::Gt => bound()?
-                .checked_add(1)
-                .map_or_else(nothing, |least| Self::at_least(least)),
-            Operator::Lt => bound()?
-                .checked_sub(1)
-                .map_or_else(nothing, |most| Self::at_most(most)),
+            Operator::Gt => bound()?.checked_add(1).map_or_else(nothing, Self::at_least),
+            Operator::Lt => bound()?.checked_sub(1).map_or_else(nothing, Self::at_most),
             Operator::Gte => Self::at_least(bound()?),
             Operator::Lte => Self::at_most(bound()?),
         })

@@ -175,7 +175,7 @@ impl fmt::Display for AmountText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let value = self.amount.0;
         let text = match self.unit {
-            Unit::MilliCpu if value % 1_000 == 0 => format!("{}", value / 1_000),
+            Unit::MilliCpu if value.is_multiple_of(1_000) => format!("{}", value / 1_000),
             Unit::MilliCpu => format!("{value}m"),
             Unit::Count => format!("{value}"),
             Unit::Bytes => [
@@ -185,7 +185,7 @@ impl fmt::Display for AmountText {
                 (1 << 10, "Ki"),
             ]
             .iter()
-            .find(|(size, _)| value != 0 && value % size == 0)
+            .find(|(size, _)| value != 0 && value.is_multiple_of(*size))
             .map_or_else(
                 || format!("{value}"),
                 |(size, suffix)| format!("{}{suffix}", value / size),

@@ -1,8 +1,8 @@
-//! The two tables that are compiled in: shapes of instance types, and where and at what price they are sold.
+//! The tables that are compiled in: shapes of instance types, and for each region where and at what price they are sold.
 //!
-//! `data/ORIGIN.md` says where they come from, `dev/catalog/convert.py` writes them. A region costs one pass over both
-//! texts; only lines that are wanted are taken apart. The tables are ours, so a flaw in them is a broken build: the
-//! readers `expect` their form, and a test reads all of it.
+//! `data/ORIGIN.md` says where they come from, `dev/catalog/convert.py` writes them. A region costs one pass over its own
+//! table and over the shapes, of which only the wanted lines are taken apart: a plan waits for it. The tables are ours, so
+//! a flaw in them is a broken build: the readers `expect` their form, and a test reads all of it.
 
 use std::io::Read as _;
 
@@ -10,10 +10,51 @@ use dovetail_solver::model::money::Price;
 
 use super::shape::Shape;
 
+macro_rules! regions {
+    ($($name:literal),* $(,)?) => {
+        &[$(($name, include_bytes!(concat!("data/regions/", $name, ".tsv.gz")))),*]
+    };
+}
+
 /// Tab-separated, one line a type below a line of column names.
 const SHAPES: &[u8] = include_bytes!("data/shapes.tsv.gz");
-/// Tab-separated; a line `@region` with its zones, then a line for each type sold there.
-const REGIONS: &[u8] = include_bytes!("data/regions.tsv.gz");
+/// Tab-separated; a line of zones, then a line for each type sold there, in order of name.
+const REGIONS: &[(&str, &[u8])] = regions![
+    "af-south-1",
+    "ap-east-1",
+    "ap-northeast-1",
+    "ap-northeast-2",
+    "ap-northeast-3",
+    "ap-south-1",
+    "ap-south-2",
+    "ap-southeast-1",
+    "ap-southeast-2",
+    "ap-southeast-3",
+    "ap-southeast-4",
+    "ap-southeast-5",
+    "ap-southeast-7",
+    "ca-central-1",
+    "ca-west-1",
+    "eu-central-1",
+    "eu-central-2",
+    "eu-north-1",
+    "eu-south-1",
+    "eu-south-2",
+    "eu-west-1",
+    "eu-west-2",
+    "eu-west-3",
+    "il-central-1",
+    "me-central-1",
+    "me-south-1",
+    "mx-central-1",
+    "sa-east-1",
+    "us-east-1",
+    "us-east-2",
+    "us-gov-east-1",
+    "us-gov-west-1",
+    "us-west-1",
+    "us-west-2",
+];
 
 /// Why reading can't fail.
 const WHOLE: &str = "the compiled-in tables are whole (a test reads all of them)";
@@ -80,30 +121,22 @@ pub(super) fn shapes(wanted: impl Fn(&str) -> bool) -> Vec<Shape> {
 
 /// The names of all regions, sorted.
 pub(super) fn regions() -> Vec<String> {
-    text(REGIONS)
-        .lines()
-        .filter_map(|line| first_field(line).strip_prefix('@'))
-        .map(str::to_owned)
-        .collect()
+    REGIONS.iter().map(|(name, _)| (*name).to_owned()).collect()
 }
 
 /// One region, if there is such a one.
 pub(super) fn region(name: &str) -> Option<Region> {
-    let text = text(REGIONS);
-    let mut lines = text
-        .lines()
-        .skip_while(|line| first_field(line).strip_prefix('@') != Some(name));
+    let (_, compressed) = REGIONS.iter().find(|(known, _)| *known == name)?;
+    let text = text(compressed);
+    let mut lines = text.lines();
     let zones = lines
-        .next()?
+        .next()
+        .expect(WHOLE)
         .split('\t')
-        .skip(1)
         .map(|zone| zone.split_once(' ').expect(WHOLE))
         .map(|(name, id)| (name.to_owned(), id.to_owned()))
         .collect();
-    let sales = lines
-        .take_while(|line| !line.starts_with('@'))
-        .map(|line| sale(line).expect(WHOLE))
-        .collect();
+    let sales = lines.map(|line| sale(line).expect(WHOLE)).collect();
     Some(Region { zones, sales })
 }
 

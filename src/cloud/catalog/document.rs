@@ -14,8 +14,8 @@ use dovetail_solver::model::requirement::Labels;
 use dovetail_solver::model::resources::{Amount, ResourceName, Resources};
 
 use super::machine::{Density, Machine, sort_offerings};
-use super::shape::{DECIMAL_GB, MIB, Shape, label, name_labels};
-use super::{Catalogue, CatalogueError, Subnet, Zone, data};
+use super::shape::{DECIMAL_GB, Shape, label, name_labels};
+use super::{Catalogue, CatalogueError, Subnet, Zone, data, derived};
 use crate::api::{self, CatalogInstanceType, CatalogOffering, ZonePrices, labels};
 
 /// Region of a document that names none.
@@ -279,12 +279,12 @@ impl Reader {
         if let Some(shape) = shape {
             result.extend(shape.labels.clone());
         } else {
-            let arm = name_is_arm(&entry.name);
+            let arm = derived::name_is_arm(&entry.name);
             let arch = if arm { "arm64" } else { "amd64" };
             result.insert(labels::ARCH.to_owned(), arch.to_owned());
         }
         result.insert(labels::REGION.to_owned(), self.region.clone());
-        result.extend(capacity_labels(capacity));
+        result.extend(derived::capacity_labels(capacity));
         for (key, value) in &entry.labels {
             let below = format!(".labels[{key}]");
             match key.as_str() {
@@ -398,45 +398,6 @@ fn plain_offering(zone: String, capacity_type: CapacityType, price: Price) -> Op
         reservation_id: None,
         commitment: None,
     })
-}
-
-/// What a machine's size says in labels.
-fn capacity_labels(capacity: &Resources) -> Labels {
-    let mut result = Labels::new();
-    let amount = |name: &str| capacity.get(&ResourceName::from(name)).get();
-    let mut set = |key: &str, value: String| result.insert(label(key), value);
-    set("instance-cpu", (amount("cpu") / 1_000).to_string());
-    set("instance-memory", (amount("memory") / MIB).to_string());
-    let gpus = [
-        ("nvidia.com/gpu", "nvidia"),
-        ("amd.com/gpu", "amd"),
-        ("habana.ai/gaudi", "habana"),
-    ];
-    if let Some((resource, manufacturer)) = gpus.into_iter().find(|(resource, _)| amount(resource) > 0) {
-        set("instance-gpu-count", amount(resource).to_string());
-        set("instance-gpu-manufacturer", manufacturer.to_owned());
-    }
-    if amount("aws.amazon.com/neuron") > 0 {
-        set(
-            "instance-accelerator-count",
-            amount("aws.amazon.com/neuron").to_string(),
-        );
-        set("instance-accelerator-manufacturer", "aws".to_owned());
-    }
-    result
-}
-
-/// EC2's habit: a `g` behind the generation stands for Graviton, and a1 was the first of them.
-fn name_is_arm(name: &str) -> bool {
-    let family = name.split('.').next().unwrap_or(name);
-    let suffix = family.find(|c: char| c.is_ascii_digit()).map_or("", |at| {
-        family[at..].trim_start_matches(|c: char| c.is_ascii_digit())
-    });
-    family == "a1"
-        || suffix
-            .split('-')
-            .next()
-            .is_some_and(|letters| letters.contains('g'))
 }
 
 /// Local disks, where a document states their label.

@@ -2,9 +2,11 @@
 //!
 //! Built-in types and those of a Catalog document are the same thing from here on.
 
+use std::collections::BTreeMap;
+
 use dovetail_solver::model::instance_type::InstanceType;
 use dovetail_solver::model::money::Price;
-use dovetail_solver::model::name::{InstanceTypeName, ZoneName};
+use dovetail_solver::model::name::InstanceTypeName;
 use dovetail_solver::model::offering::{CapacityType, Offering};
 use dovetail_solver::model::requirement::{Labels, ValueSet};
 use dovetail_solver::model::resources::{Amount, Resources};
@@ -12,9 +14,12 @@ use dovetail_solver::model::resources::{Amount, Resources};
 use super::Zone;
 use super::class::{ClassSettings, windows_build};
 use super::data::{PriceSource, Sale, SpotAdvice};
-use super::shape::{Facts, Shape, label};
+use super::shape::{Facts, HYPERVISOR, Shape};
 use super::sizes::{Sizes, sizes};
 use crate::api::{AmiFamily, labels};
+
+/// Whether a machine stands on hardware of its own; a launch takes one of the two.
+const TENANCY: &str = "karpenter.k8s.aws/instance-tenancy";
 
 /// An instance type as the catalogue has it.
 #[derive(Clone, Debug)]
@@ -57,25 +62,26 @@ impl Machine {
     pub(super) fn built_in(region: &str, zones: &[Zone], shape: Shape, sale: &Sale) -> Self {
         let mut labels = shape.labels;
         labels.insert(labels::REGION.to_owned(), region.to_owned());
-        let spot = sale.spot.map(|advice| spot_estimate(sale.on_demand, advice));
-        let mut offerings = Vec::new();
-        for letter in sale.zone_letters.chars() {
-            let name = format!("{region}{letter}");
-            let zone_id = zones
-                .iter()
-                .find(|zone| zone.name.as_str() == name)
-                .and_then(|zone| zone.id.clone());
-            let prices = [
-                (CapacityType::Spot, spot),
-                (CapacityType::OnDemand, Some(sale.on_demand)),
-            ];
+        let prices = [
+            (
+                CapacityType::Spot,
+                sale.spot.map(|advice| spot_estimate(sale.on_demand, advice)),
+            ),
+            (CapacityType::OnDemand, Some(sale.on_demand)),
+        ];
+        let sold_in = |zone: &&Zone| {
+            let letter = zone.name.as_str().strip_prefix(region);
+            letter.is_some_and(|letter| sale.zone_letters.contains(letter))
+        };
+        let mut offerings = Vec::with_capacity(2 * zones.len());
+        for zone in zones.iter().filter(sold_in) {
             for (capacity_type, price) in prices {
                 let Some(price) = price.filter(|price| price.micros() > 0) else {
                     continue;
                 };
                 offerings.push(Offering {
-                    zone: ZoneName::from(name.as_str()),
-                    zone_id: zone_id.clone(),
+                    zone: zone.name.clone(),
+                    zone_id: zone.id.clone(),
                     capacity_type,
                     price,
                     available: true,
@@ -119,11 +125,15 @@ impl Machine {
             .iter()
             .map(|offering| offering_under(class, offering, usable))
             .collect();
-        let tenancies = ["default", "dedicated"].map(str::to_owned);
+        let mut choices = BTreeMap::new();
+        if !labels.contains_key(TENANCY) {
+            let tenancies = ["default", "dedicated"].map(str::to_owned);
+            choices.insert(TENANCY.to_owned(), ValueSet::one_of(tenancies));
+        }
         InstanceType {
             name: self.name.clone(),
             labels,
-            choices: [(label("instance-tenancy"), ValueSet::one_of(tenancies))].into(),
+            choices,
             capacity,
             allocatable,
             offerings,
@@ -162,7 +172,7 @@ impl Machine {
         let needs = class.needs;
         let nitro = self
             .labels
-            .get(&label("instance-hypervisor"))
+            .get(HYPERVISOR)
             .is_none_or(|hypervisor| hypervisor == "nitro");
         (!needs.enclaves || facts.enclaves)
             && (!needs.nested_virtualization || facts.nested_virtualization)
@@ -206,9 +216,12 @@ fn offering_under(class: &ClassSettings, offering: &Offering, usable: bool) -> O
 
 /// By zone, capacity type and price, as the model promises.
 pub(super) fn sort_offerings(offerings: &mut [Offering]) {
+    let key = |offering: &Offering| (offering.capacity_type, offering.price);
     offerings.sort_by(|one, two| {
-        let key = |offering: &Offering| (offering.zone.clone(), offering.capacity_type, offering.price);
-        key(one).cmp(&key(two)).then_with(|| one.cmp(two))
+        let by_zone = one.zone.cmp(&two.zone);
+        by_zone
+            .then_with(|| key(one).cmp(&key(two)))
+            .then_with(|| one.cmp(two))
     });
 }
 

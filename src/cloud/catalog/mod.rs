@@ -7,6 +7,7 @@
 
 mod class;
 mod data;
+mod derived;
 mod document;
 mod kubelet;
 mod machine;

@@ -1,0 +1,156 @@
+//! The smallest fix: one change that would give refused pods a place, found by trying it.
+//!
+//! Promises: a fix is only named after a plan with exactly that change has placed every pod of the group, while all
+//! else stays where the first plan put it; the effort is bounded by counts, so that the same input names the same
+//! fixes on every machine (the quota only guards against the unforeseen). Only single changes are tried: a pod that
+//! needs two gets none.
+//!
+//! In order of preference: a higher limit, one toleration, one more value of a requirement, one more label, and where
+//! a pod is only just too large, a smaller request.
+
+mod candidates;
+mod change;
+mod limit;
+mod refusal;
+mod residual;
+
+use std::collections::BTreeMap;
+
+pub use refusal::{NodeRefusal, node_refusals};
+
+use crate::check::check;
+use crate::model::explain::{Reason, Unschedulable};
+use crate::model::name::PodName;
+use crate::model::plan::{Checked, Plan, PlanBody};
+use crate::model::pod::PodSpec;
+use crate::model::snapshot::{Snapshot, SnapshotParts};
+use crate::options::PlanOptions;
+use crate::plan::PlanError;
+use crate::quota::Quota;
+use change::Change;
+
+/// So many groups of refused pods are looked at: beyond them nobody reads.
+const MOST_GROUPS: usize = 40;
+/// So many plans are made for one group.
+const MOST_PLANS: usize = 16;
+
+/// The plan with a smallest fix beside each refusal that has one. `quota` only guards against the unforeseen: when it
+/// is exhausted, the rest goes without.
+///
+/// # Errors
+/// When the plan no longer passes the check: a defect, since fixes are words.
+pub fn with_fixes(
+    snapshot: &Snapshot,
+    plan: Plan<Checked>,
+    options: &PlanOptions,
+    quota: &dyn Quota,
+) -> Result<Plan<Checked>, PlanError> {
+    if plan.unschedulable.is_empty() {
+        return Ok(plan);
+    }
+    let mut plan_again = |changed: &Snapshot| {
+        if quota.is_exhausted() {
+            return None;
+        }
+        crate::plan(changed, options, quota).ok().map(Plan::into_body)
+    };
+    let found = fixes(snapshot, &plan, &mut plan_again);
+    let mut body = plan.into_body();
+    for refusal in &mut body.unschedulable {
+        if let Some(fix) = found.get(&refusal.pod) {
+            refusal.fix = Some(fix.clone());
+        }
+    }
+    check(snapshot, Plan::propose(body)).map_err(|failure| PlanError::Unsound {
+        violations: failure.violations,
+    })
+}
+
+/// A smallest fix for each pod that has one; `plan_again` plans a changed snapshot, `None` ends the search.
+fn fixes(
+    snapshot: &Snapshot,
+    plan: &PlanBody,
+    plan_again: &mut dyn FnMut(&Snapshot) -> Option<PlanBody>,
+) -> BTreeMap<PodName, String> {
+    let mut found = BTreeMap::new();
+    let residual = residual::after(snapshot, plan);
+    for group in groups(snapshot, plan).into_iter().take(MOST_GROUPS) {
+        let mut trial = Trial {
+            residual: &residual,
+            group: &group,
+            plans_left: MOST_PLANS,
+            plan_again,
+        };
+        if let Some(fix) = smallest(&mut trial) {
+            let text = fix.to_string();
+            found.extend(group.pods.iter().map(|pod| ((*pod).clone(), text.clone())));
+        }
+    }
+    found
+}
+
+/// Refused pods with the same specification and the same reasons.
+struct Group<'a> {
+    spec: &'a PodSpec,
+    reasons: &'a [Reason],
+    pods: Vec<&'a PodName>,
+}
+
+fn groups<'a>(snapshot: &'a Snapshot, plan: &'a PlanBody) -> Vec<Group<'a>> {
+    let mut groups: BTreeMap<(&PodSpec, &[Reason]), Vec<&PodName>> = BTreeMap::new();
+    for Unschedulable { pod, reasons, fix: _ } in &plan.unschedulable {
+        // A DaemonSet's pod is bound to its node: no change to a NodePool gives it another.
+        if let Some(known) = snapshot.pod(pod).filter(|known| !known.is_daemon()) {
+            groups
+                .entry((&*known.spec, reasons.as_slice()))
+                .or_default()
+                .push(pod);
+        }
+    }
+    let mut groups: Vec<Group<'_>> = groups
+        .into_iter()
+        .map(|((spec, reasons), pods)| Group { spec, reasons, pods })
+        .collect();
+    groups.sort_by_key(|group| std::cmp::Reverse(group.pods.len()));
+    groups
+}
+
+fn smallest(trial: &mut Trial<'_>) -> Option<Change> {
+    if let Some(change) = limit::raised(trial) {
+        return Some(change);
+    }
+    for change in candidates::single_changes(trial.residual, trial.group.spec, trial.group.reasons) {
+        if trial.places(&change).is_some() {
+            return Some(change);
+        }
+    }
+    candidates::lower_request(trial)
+}
+
+/// What a change is tried on, and how often still.
+struct Trial<'a> {
+    residual: &'a SnapshotParts,
+    group: &'a Group<'a>,
+    plans_left: usize,
+    plan_again: &'a mut dyn FnMut(&Snapshot) -> Option<PlanBody>,
+}
+
+impl Trial<'_> {
+    /// The plan under a change, if it places the whole group.
+    fn places(&mut self, change: &Change) -> Option<PlanBody> {
+        self.plans_left = self.plans_left.checked_sub(1)?;
+        let mut parts = self.residual.clone();
+        let pods = self.group.pods.iter().map(|name| crate::model::pod::Pod {
+            name: (*name).clone(),
+            spec: std::sync::Arc::new(self.group.spec.clone()),
+            place: crate::model::pod::PodPlace::Pending,
+            created: None,
+        });
+        let first = parts.pods.len();
+        parts.pods.extend(pods);
+        change.apply(&mut parts, first);
+        let snapshot = parts.freeze().ok()?;
+        let plan = (self.plan_again)(&snapshot)?;
+        plan.unschedulable.is_empty().then_some(plan)
+    }
+}

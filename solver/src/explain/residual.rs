@@ -1,0 +1,105 @@
+//! The world after a plan: what it launches is there, what it places is bound, what it refuses is gone.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::model::instance_type::{HOSTNAME_LABEL, InstanceType};
+use crate::model::name::{NodeName, PodName};
+use crate::model::node::{Node, NodeStage};
+use crate::model::offering::Offering;
+use crate::model::plan::{Launch, NodeAction, PlanBody};
+use crate::model::pod::PodPlace;
+use crate::model::snapshot::{Snapshot, SnapshotParts};
+
+/// Everything as the plan leaves it, without the pods that it refuses.
+pub(super) fn after(snapshot: &Snapshot, plan: &PlanBody) -> SnapshotParts {
+    let mut parts: SnapshotParts = (**snapshot).clone();
+    let mut places: BTreeMap<&PodName, NodeName> = BTreeMap::new();
+    for node in &plan.nodes {
+        places.extend(node.added.iter().map(|pod| (pod, node.name.clone())));
+    }
+    for (index, launch) in plan.launch.iter().enumerate() {
+        let name = NodeName::from(format!("launch/{index}"));
+        if let Some(node) = in_flight(snapshot, launch, name.clone()) {
+            parts.nodes.push(node);
+            places.extend(launch.pods.iter().map(|pod| (pod, name.clone())));
+            use_up(&mut parts, launch);
+        }
+    }
+    let leaving: BTreeSet<&NodeName> = plan
+        .nodes
+        .iter()
+        .filter(|node| node.action != NodeAction::Keep)
+        .map(|node| &node.name)
+        .collect();
+    parts.nodes.retain(|node| !leaving.contains(&node.name));
+    parts.pods.retain_mut(|pod| {
+        if let Some(node) = places.remove(&pod.name) {
+            pod.place = PodPlace::Bound(node);
+            return true;
+        }
+        !snapshot.needs_place(pod) && pod.node().is_none_or(|node| !leaving.contains(node))
+    });
+    parts
+}
+
+/// A launch as a node on its way.
+fn in_flight(snapshot: &Snapshot, launch: &Launch, name: NodeName) -> Option<Node> {
+    let pool = snapshot.node_pool(&launch.node_pool)?;
+    let instance_type = type_of(&snapshot.node_class(pool).instance_types, launch)?;
+    let mut labels = instance_type.labels_with(offering_of(instance_type, launch)?);
+    labels.extend(pool.labels.clone());
+    labels.extend(launch.labels.clone());
+    labels.insert(HOSTNAME_LABEL.to_owned(), name.to_string());
+    Some(Node {
+        name,
+        node_pool: Some(pool.name.clone()),
+        stage: NodeStage::InFlight,
+        ready: false,
+        unschedulable: false,
+        deleting: false,
+        labels,
+        taints: pool.taints.clone(),
+        capacity: instance_type.capacity.clone(),
+        allocatable: instance_type.allocatable.clone(),
+        price: launch.price,
+        created: None,
+    })
+}
+
+/// The instance type of a launch among those of its node class, which are ordered by name.
+pub(super) fn type_of<'a>(types: &'a [InstanceType], launch: &Launch) -> Option<&'a InstanceType> {
+    types
+        .binary_search_by(|candidate| candidate.name.cmp(&launch.instance_type))
+        .ok()
+        .map(|at| &types[at])
+}
+
+fn is_of(offering: &Offering, launch: &Launch) -> bool {
+    offering.zone == launch.zone
+        && offering.capacity_type == launch.capacity_type
+        && offering.price == launch.price
+}
+
+fn offering_of<'a>(instance_type: &'a InstanceType, launch: &Launch) -> Option<&'a Offering> {
+    instance_type
+        .offerings
+        .iter()
+        .find(|offering| is_of(offering, launch))
+}
+
+/// One fewer of an offer that is limited in number, in every node class that sees it.
+fn use_up(parts: &mut SnapshotParts, launch: &Launch) {
+    let types = parts
+        .node_classes
+        .values_mut()
+        .flat_map(|class| &mut class.instance_types);
+    for instance_type in types.filter(|candidate| candidate.name == launch.instance_type) {
+        let offering = instance_type
+            .offerings
+            .iter_mut()
+            .find(|offering| is_of(offering, launch));
+        if let Some(limit) = offering.and_then(|offering| offering.limit.as_mut()) {
+            *limit = limit.saturating_sub(1);
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! Which offerings may stand in for a launch: same node pool, room for what is on it, no rule broken.
+//!
+//! At most sixty types, the cheapest. Limits and limited offers hold for the worst joint choice: each launch reserves
+//! the largest of its alternatives, and counts in every limited offer that it names. Launches of one filling share
+//! one list.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use fixedbitset::FixedBitSet;
+
+use crate::lower::Problem;
+use crate::lower::group::Profile;
+use crate::lower::rules::resources;
+use crate::model::plan::Alternative;
+use crate::model::requirement::Labels;
+use crate::pack::ledger::Ledger;
+use crate::pack::{Filling, Launched, Packing, load};
+
+/// As many types as Karpenter once sent to EC2 at most; more make a request too large.
+const MOST_TYPES: usize = 60;
+
+type List = (Vec<usize>, usize, Labels);
+
+/// Chooses first choices and alternatives, launch by launch.
+pub(super) struct Lifter<'a> {
+    problem: &'a Problem<'a>,
+    rooms: Vec<Option<Vec<u64>>>,
+    /// Bins of each node pool by price, then names.
+    by_price: Vec<Vec<usize>>,
+    daemons: Vec<Profile>,
+    /// What the first choices of all launches leave.
+    ledger: Ledger,
+    lists: BTreeMap<List, Arc<[Alternative]>>,
+    /// The list of the filling at hand, where no launch of it can differ.
+    last: Option<(Launched, usize, Arc<[Alternative]>)>,
+}
+
+impl<'a> Lifter<'a> {
+    pub(super) fn new(problem: &'a Problem<'a>, packing: &Packing) -> Self {
+        let universe = &problem.universe;
+        let mut by_price: Vec<Vec<usize>> = vec![Vec::new(); problem.snapshot.node_pools.len()];
+        for bin in 0..universe.bins.len() {
+            by_price[universe.shape(bin).pool].push(bin);
+        }
+        for bins in &mut by_price {
+            bins.sort_by_key(|bin| sort_key(problem, *bin));
+        }
+        let mut ledger = Ledger::new(problem);
+        for launched in &packing.launched {
+            ledger.open(problem, launched.kind, launched.count);
+        }
+        Self {
+            problem,
+            rooms: (0..universe.bins.len())
+                .map(|bin| problem.bin_room(bin))
+                .collect(),
+            by_price,
+            daemons: problem
+                .snapshot
+                .daemon_sets
+                .iter()
+                .map(|daemon_set| Profile::of(&daemon_set.spec))
+                .collect(),
+            ledger,
+            lists: BTreeMap::new(),
+            last: None,
+        }
+    }
+
+    /// The first choice of the next launch of this filling, and what may stand in for it.
+    pub(super) fn choose(&mut self, launched: &Launched) -> (usize, Arc<[Alternative]>) {
+        if let Some((last, first, list)) = &self.last
+            && last == launched
+        {
+            return (*first, Arc::clone(list));
+        }
+        let problem = self.problem;
+        let kind = &problem.kinds[launched.kind];
+        let by_price = |bin: &&usize| sort_key(problem, **bin);
+        let first = kind.bins.iter().min_by_key(by_price).copied().unwrap_or_default();
+        let candidates = self.candidates(launched, first);
+        let (bins, uniform) = self.within_limits(launched, candidates);
+        let list = self.list(bins, first, &launched.filling);
+        if uniform {
+            self.last = Some((launched.clone(), first, Arc::clone(&list)));
+        }
+        (first, list)
+    }
+
+    /// Values of open labels that somebody there selects.
+    pub(super) fn labels(&self, bin: usize, filling: &Filling) -> Labels {
+        let problem = self.problem;
+        let shape = problem.universe.shape(bin);
+        if problem.universe.variants[shape.variant].is_empty() {
+            return Labels::new();
+        }
+        let pods = filling
+            .iter()
+            .map(|(group, _)| &problem.profiles[problem.groups[*group].profile]);
+        let all: Vec<&Profile> = pods.chain(&self.daemons).collect();
+        problem.universe.chosen_labels(shape, &all)
+    }
+
+    /// Bins that could take the filling, by price: all offers of the cheapest types.
+    fn candidates(&self, launched: &Launched, first: usize) -> Vec<usize> {
+        let problem = self.problem;
+        let universe = &problem.universe;
+        let load = load(problem, &launched.filling);
+        let profiles: BTreeSet<usize> = launched
+            .filling
+            .iter()
+            .map(|(group, _)| problem.groups[*group].profile)
+            .collect();
+        let compatible: Vec<&FixedBitSet> = profiles
+            .iter()
+            .map(|profile| &problem.compatible[*profile])
+            .collect();
+        let holds = |bin: usize| {
+            let room = self.rooms[bin].as_ref();
+            room.is_some_and(|room| resources::fits(&load, room))
+                && compatible.iter().all(|bins| bins.contains(bin))
+        };
+        let home = universe.shape(first);
+        let mut types = BTreeSet::from([home.instance_type]);
+        let mut bins = Vec::new();
+        let mut dearest = None;
+        for bin in self.by_price[home.pool].iter().copied() {
+            let shape = universe.shape(bin);
+            if types.len() == MOST_TYPES && !types.contains(&shape.instance_type) {
+                continue;
+            }
+            if holds(bin) {
+                types.insert(shape.instance_type);
+                dearest = Some(bin);
+                bins.push(bin);
+            }
+        }
+        debug_assert!(dearest.is_some(), "the first choice holds its own filling");
+        self.one_of_each(bins, first, &launched.filling)
+    }
+
+    /// Offers that differ only in open labels once, with the launch's labels where they will do.
+    fn one_of_each(&self, bins: Vec<usize>, first: usize, filling: &Filling) -> Vec<usize> {
+        let universe = &self.problem.universe;
+        let wanted = self.labels(first, filling);
+        let mut best: BTreeMap<(usize, usize), usize> = BTreeMap::new();
+        for bin in bins {
+            let shape = universe.shape(bin);
+            let labels = self.labels(bin, filling);
+            // An alternative without labels has its launch's; one that must have none can't say so.
+            if labels.is_empty() && !wanted.is_empty() {
+                continue;
+            }
+            let slot = best
+                .entry((shape.instance_type, universe.bins[bin].offering))
+                .or_insert(bin);
+            if labels == wanted && self.labels(*slot, filling) != wanted {
+                *slot = bin;
+            }
+        }
+        let home = (universe.shape(first).instance_type, universe.bins[first].offering);
+        best.remove(&home);
+        let mut bins: Vec<usize> = best.into_values().collect();
+        bins.sort_by_key(|bin| sort_key(self.problem, *bin));
+        bins
+    }
+
+    /// Those that limits and limited offers still admit beside everything that was promised before; whether other
+    /// launches of the filling get the same.
+    fn within_limits(&mut self, launched: &Launched, candidates: Vec<usize>) -> (Vec<usize>, bool) {
+        let problem = self.problem;
+        let kind = &problem.kinds[launched.kind];
+        let limited = |bin: &usize| problem.universe.offering(*bin).limit.is_some();
+        let limits = !kind.usage.is_empty();
+        if !limits && !candidates.iter().any(limited) {
+            return (candidates, true);
+        }
+        let allowance = &problem.allowances[kind.pool];
+        let mut reserved = kind.usage.clone();
+        let mut kept = Vec::new();
+        for bin in candidates {
+            // How many of a limited offer are left is booked for first choices alone: leave it to them.
+            if limited(&bin) {
+                continue;
+            }
+            let instance_type = problem.universe.instance_type(problem.universe.shape(bin));
+            let usage = allowance.usage(instance_type);
+            let more: Vec<u64> = usage
+                .iter()
+                .zip(&reserved)
+                .map(|(usage, reserved)| usage.saturating_sub(*reserved))
+                .collect();
+            if self.ledger.reserve(kind.pool, &more) {
+                for (reserved, more) in reserved.iter_mut().zip(&more) {
+                    *reserved += more;
+                }
+                kept.push(bin);
+            }
+        }
+        (kept, !limits)
+    }
+
+    fn list(&mut self, bins: Vec<usize>, first: usize, filling: &Filling) -> Arc<[Alternative]> {
+        let problem = self.problem;
+        let labels = self.labels(first, filling);
+        let variants = bins.iter().any(|bin| self.labels(*bin, filling) != labels);
+        let key = (bins, if variants { first } else { usize::MAX }, labels);
+        if let Some(list) = self.lists.get(&key) {
+            return Arc::clone(list);
+        }
+        let (bins, _, labels) = &key;
+        let list: Arc<[Alternative]> = bins
+            .iter()
+            .map(|bin| {
+                let offering = problem.universe.offering(*bin);
+                let own = self.labels(*bin, filling);
+                Alternative {
+                    instance_type: problem
+                        .universe
+                        .instance_type(problem.universe.shape(*bin))
+                        .name
+                        .clone(),
+                    zone: offering.zone.clone(),
+                    capacity_type: offering.capacity_type,
+                    price: offering.price,
+                    labels: if own == *labels { Labels::new() } else { own },
+                }
+            })
+            .collect();
+        self.lists.insert(key, Arc::clone(&list));
+        list
+    }
+}
+
+fn sort_key<'a>(problem: &'a Problem<'_>, bin: usize) -> impl Ord + 'a {
+    let offering = problem.universe.offering(bin);
+    let instance_type = problem.universe.instance_type(problem.universe.shape(bin));
+    (
+        offering.price,
+        &instance_type.name,
+        &offering.zone,
+        offering.capacity_type,
+        bin,
+    )
+}

@@ -1,0 +1,199 @@
+//! Room on nodes that exist or are on their way, and the DaemonSet pods that wait for theirs.
+//!
+//! Free is what is allocatable less all pods there (terminating ones too) and less DaemonSet pods that are expected
+//! there and haven't come. A pending DaemonSet pod belongs to the node it is pinned to: it gets its place there or a
+//! reason, and never a new node.
+
+use std::collections::BTreeMap;
+
+use fixedbitset::FixedBitSet;
+
+use crate::model::explain::{Constraint, Reason};
+use crate::model::name::NodeName;
+use crate::model::node::{Node, NodeStage};
+use crate::model::resources::{Amount, ResourceName};
+use crate::model::snapshot::Snapshot;
+
+use super::group::Profile;
+use super::rules::{overhead, resources, taints};
+
+/// A node that takes pods.
+#[derive(Clone, Debug)]
+pub struct Room {
+    /// Index of the node in the snapshot.
+    pub node: usize,
+    /// What is free, over the problem's resources.
+    pub free: Vec<u64>,
+    /// Profiles that may use it.
+    pub profiles: FixedBitSet,
+}
+
+/// What becomes of pending DaemonSet pods, by index of the pod in the snapshot.
+#[derive(Clone, Debug, Default)]
+pub struct DaemonPods {
+    /// Pod and index of its node.
+    pub placed: Vec<(usize, usize)>,
+    /// Pod and why its node can't take it.
+    pub refused: Vec<(usize, Reason)>,
+}
+
+/// Rooms in the order of filling: initialised nodes first, then the largest rooms; names only break ties.
+#[must_use]
+pub fn rooms(
+    snapshot: &Snapshot,
+    columns: &[ResourceName],
+    profiles: &[Profile],
+    pinned: &[usize],
+) -> (Vec<Room>, DaemonPods) {
+    let index: BTreeMap<&NodeName, usize> = snapshot
+        .nodes
+        .iter()
+        .enumerate()
+        .map(|(index, node)| (&node.name, index))
+        .collect();
+    let mut free: Vec<Vec<u64>> = snapshot
+        .nodes
+        .iter()
+        .map(|node| resources::row(columns, &node.allocatable))
+        .collect();
+    for pod in &snapshot.pods {
+        if let Some(node) = pod.node().and_then(|node| index.get(node)) {
+            reserve(&mut free[*node], &resources::row(columns, &pod.spec.requests));
+        }
+    }
+    let mut present = overhead::present(snapshot);
+    let mut daemons = DaemonPods::default();
+    for pod in pinned {
+        let spec = &snapshot.pods[*pod].spec;
+        let name = overhead::pinned_to(&snapshot.pods[*pod]).unwrap_or_default();
+        let Some(at) = index.get(&name).copied() else {
+            daemons.refused.push((
+                *pod,
+                refusal(&name, Constraint::Requirement, format!("node {name} isn't there")),
+            ));
+            continue;
+        };
+        let node = &snapshot.nodes[at];
+        let owner = overhead::owner(snapshot, &snapshot.pods[*pod]);
+        let expected = owner.filter(|owner| overhead::expects(&snapshot.daemon_sets[*owner], node));
+        let request = resources::row(columns, &spec.requests);
+        if let Some(reason) = refused_by(node, spec, columns, &free[at], &request) {
+            daemons.refused.push((*pod, reason));
+            if expected.is_none() {
+                reserve(&mut free[at], &request);
+            }
+            continue;
+        }
+        resources::take(&mut free[at], &request, 1);
+        daemons.placed.push((*pod, at));
+        present.entry(&node.name).or_default().extend(owner);
+    }
+    let mut rooms = Vec::new();
+    for (at, node) in snapshot
+        .nodes
+        .iter()
+        .enumerate()
+        .filter(|(_, node)| node.takes_pods())
+    {
+        let there = present.get(&node.name);
+        for (owner, daemon_set) in snapshot.daemon_sets.iter().enumerate() {
+            let missing = there.is_none_or(|there| !there.contains(&owner));
+            if missing && overhead::expects(daemon_set, node) {
+                reserve(&mut free[at], &resources::row(columns, &daemon_set.spec.requests));
+            }
+        }
+        if free[at].iter().any(|free| *free > 0) {
+            rooms.push(Room {
+                node: at,
+                free: std::mem::take(&mut free[at]),
+                profiles: admitted(node, profiles),
+            });
+        }
+    }
+    rooms.sort_by(|one, two| {
+        let stage = |room: &Room| match snapshot.nodes[room.node].stage {
+            NodeStage::Initialized => 0,
+            NodeStage::Registered => 1,
+            NodeStage::InFlight => 2,
+        };
+        (stage(one).cmp(&stage(two)))
+            .then_with(|| two.free.cmp(&one.free))
+            .then_with(|| one.profiles.cmp(&two.profiles))
+            .then_with(|| one.node.cmp(&two.node))
+    });
+    (rooms, daemons)
+}
+
+fn reserve(free: &mut [u64], request: &[u64]) {
+    for (free, request) in free.iter_mut().zip(request) {
+        *free = free.saturating_sub(*request);
+    }
+}
+
+fn admitted(node: &Node, profiles: &[Profile]) -> FixedBitSet {
+    let mut admitted = FixedBitSet::with_capacity(profiles.len());
+    for (index, profile) in profiles.iter().enumerate() {
+        if taints::tolerates(&node.taints, &profile.spec)
+            && profile.spec.admits_node(&node.labels, Some(node.name.as_str()))
+        {
+            admitted.insert(index);
+        }
+    }
+    admitted
+}
+
+fn refused_by(
+    node: &Node,
+    spec: &crate::model::pod::PodSpec,
+    columns: &[ResourceName],
+    free: &[u64],
+    request: &[u64],
+) -> Option<Reason> {
+    let name = &node.name;
+    if node.deleting {
+        return Some(refusal(
+            name,
+            Constraint::Policy,
+            format!("node {name} is being removed"),
+        ));
+    }
+    if !node.ready && node.stage == NodeStage::Initialized {
+        return Some(refusal(
+            name,
+            Constraint::Policy,
+            format!("node {name} isn't ready"),
+        ));
+    }
+    if let Some(taint) = crate::model::taint::first_untolerated(&node.taints, &spec.tolerations) {
+        return Some(refusal(
+            name,
+            Constraint::Taint,
+            format!("node {name} has taint {taint}"),
+        ));
+    }
+    if !spec.admits_node(&node.labels, Some(name.as_str())) {
+        let detail = format!("selector or affinity excludes node {name}");
+        return Some(refusal(name, Constraint::Requirement, detail));
+    }
+    let (at, resource) = columns
+        .iter()
+        .enumerate()
+        .find(|(at, _)| request[*at] > free[*at])?;
+    let text = |amount: u64| Amount::new(amount).display(resource.unit());
+    let detail = format!(
+        "{resource}: {} short on {name} (needs {}, {} left)",
+        text(request[at] - free[at]),
+        text(request[at]),
+        text(free[at]),
+    );
+    Some(refusal(name, Constraint::Resources, detail))
+}
+
+fn refusal(node: &NodeName, constraint: Constraint, detail: String) -> Reason {
+    Reason {
+        node_pool: None,
+        node: Some(node.clone()),
+        constraint,
+        detail,
+    }
+}

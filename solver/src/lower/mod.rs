@@ -1,0 +1,267 @@
+//! Snapshot → Problem: names become indices, rules become bit sets, amounts become rows of integers.
+//!
+//! Nothing is decided here. What a rule excludes is gone from the problem; why it is gone, [`refusal`] can say.
+
+pub mod existing;
+pub mod group;
+pub mod prune;
+pub mod refusal;
+pub mod rules;
+pub mod universe;
+pub mod variants;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use fixedbitset::FixedBitSet;
+use ndarray::Array2;
+
+use crate::model::pod::PodSpec;
+use crate::model::resources::{ResourceName, Resources};
+use crate::model::snapshot::Snapshot;
+
+use existing::{DaemonPods, Room};
+use group::{Group, Profile};
+use prune::{Facts, Kind};
+use rules::limits::Allowance;
+use rules::offerings::Supplies;
+use rules::requirements::Evaluator;
+use rules::resources;
+use universe::Universe;
+
+/// What the engines work on.
+#[derive(Clone, Debug)]
+pub struct Problem<'a> {
+    /// Where names are.
+    pub snapshot: &'a Snapshot,
+    /// Columns of all rows.
+    pub resources: Vec<ResourceName>,
+    /// Item classes, largest requests first.
+    pub groups: Vec<Group>,
+    /// Requests, a row a group.
+    pub demand: Array2<u64>,
+    /// What groups may use apart from room.
+    pub profiles: Vec<Profile>,
+    /// Every node that could be launched.
+    pub universe: Universe<'a>,
+    /// Bins that each profile may use.
+    pub compatible: Vec<FixedBitSet>,
+    /// Of each bin: indices of the DaemonSets that come with it.
+    pub overhead: Vec<Arc<[usize]>>,
+    /// Bin classes: the kinds of node worth launching, cheapest first.
+    pub kinds: Vec<Kind>,
+    /// Allocatable, a row a kind.
+    pub allocatable: Array2<u64>,
+    /// Kinds that each group may use and of which an empty one has room for it.
+    pub usable: Vec<FixedBitSet>,
+    /// Ranks of pool weights at which a group has usable kinds, heaviest first.
+    pub tiers: Vec<Vec<usize>>,
+    /// What the limits of each node pool leave.
+    pub allowances: Vec<Allowance>,
+    /// How many there are of each limited offer.
+    pub supplies: Vec<u64>,
+    /// Nodes that take pods, in the order of filling.
+    pub rooms: Vec<Room>,
+    /// Pending DaemonSet pods of existing nodes.
+    pub daemon_pods: DaemonPods,
+}
+
+impl Problem<'_> {
+    /// Requests of a group.
+    #[must_use]
+    pub fn request(&self, group: usize) -> &[u64] {
+        let columns = self.resources.len();
+        let all = self
+            .demand
+            .as_slice()
+            .expect("made from rows, so in standard layout");
+        &all[group * columns..(group + 1) * columns]
+    }
+
+    /// Room of an empty node of a kind.
+    #[must_use]
+    pub fn room(&self, kind: usize) -> &[u64] {
+        let columns = self.resources.len();
+        let all = self
+            .allocatable
+            .as_slice()
+            .expect("made from rows, so in standard layout");
+        &all[kind * columns..(kind + 1) * columns]
+    }
+
+    /// Pods of each group.
+    #[must_use]
+    pub fn counts(&self) -> Vec<u64> {
+        let count = |group: &Group| u64::try_from(group.pods.len()).unwrap_or(u64::MAX);
+        self.groups.iter().map(count).collect()
+    }
+
+    /// Whether limits or limited offers can stop a launch.
+    #[must_use]
+    pub fn is_restricted(&self) -> bool {
+        self.kinds
+            .iter()
+            .any(|kind| kind.supply.is_some() || !kind.usage.is_empty())
+    }
+
+    /// What a bin's DaemonSets ask for.
+    #[must_use]
+    pub fn overhead_of(&self, bin: usize) -> Resources {
+        let mut sum = Resources::new();
+        for daemon_set in self.overhead[bin].iter() {
+            sum.add_all(&self.snapshot.daemon_sets[*daemon_set].spec.requests);
+        }
+        sum
+    }
+
+    /// Room for pods on an empty node of a bin; `None` where its DaemonSets alone don't fit.
+    #[must_use]
+    pub fn bin_room(&self, bin: usize) -> Option<Vec<u64>> {
+        let allocatable = &self.universe.instance_type(self.universe.shape(bin)).allocatable;
+        room(&self.resources, allocatable, &self.overhead_of(bin))
+    }
+}
+
+fn room(columns: &[ResourceName], allocatable: &Resources, overhead: &Resources) -> Option<Vec<u64>> {
+    let mut room = resources::row(columns, allocatable);
+    for (room, overhead) in room.iter_mut().zip(resources::row(columns, overhead)) {
+        *room = room.checked_sub(overhead)?;
+    }
+    Some(room)
+}
+
+/// Lowers a snapshot.
+#[must_use]
+pub fn lower(snapshot: &Snapshot) -> Problem<'_> {
+    let grouping = group::group(snapshot);
+    let daemons: Vec<Profile> = snapshot
+        .daemon_sets
+        .iter()
+        .map(|daemon_set| Profile::of(&daemon_set.spec))
+        .collect();
+    let pinned = grouping.pinned.iter().map(|pod| &snapshot.pods[*pod].spec);
+    let requests = (grouping
+        .groups
+        .iter()
+        .map(|group| &snapshot.pods[group.pods[0]].spec))
+    .chain(snapshot.daemon_sets.iter().map(|daemon_set| &daemon_set.spec))
+    .chain(pinned)
+    .map(|spec: &Arc<PodSpec>| &spec.requests);
+    let columns = resources::columns(requests);
+    let universe = Universe::of(snapshot, &grouping.profiles, &daemons);
+    let (compatible, overhead) = evaluate(&universe, &grouping.profiles, &daemons);
+    let allowances: Vec<Allowance> = snapshot
+        .node_pools
+        .iter()
+        .map(|pool| Allowance::of(snapshot, pool))
+        .collect();
+    let (rooms, daemon_pods) = existing::rooms(snapshot, &columns, &grouping.profiles, &grouping.pinned);
+    let rows = group::demand(snapshot, &grouping.groups, &columns);
+    let mut problem = Problem {
+        snapshot,
+        demand: matrix(&rows, columns.len()),
+        resources: columns,
+        groups: grouping.groups,
+        profiles: grouping.profiles,
+        universe,
+        compatible,
+        overhead,
+        kinds: Vec::new(),
+        allocatable: Array2::zeros((0, 0)),
+        usable: Vec::new(),
+        tiers: Vec::new(),
+        allowances,
+        supplies: Vec::new(),
+        rooms,
+        daemon_pods,
+    };
+    add_kinds(&mut problem);
+    problem
+}
+
+/// Bins by profile, and the DaemonSets of each bin.
+fn evaluate<'e>(
+    universe: &'e Universe<'e>,
+    profiles: &'e [Profile],
+    daemons: &'e [Profile],
+) -> (Vec<FixedBitSet>, Vec<Arc<[usize]>>) {
+    let mut evaluator = Evaluator::new(universe);
+    let mut bins_of = |all: &'e [Profile]| -> Vec<FixedBitSet> {
+        let one = |profile: &'e Profile| evaluator.bins(&profile.spec, &profile.selector);
+        all.iter().map(one).collect()
+    };
+    let compatible = bins_of(profiles);
+    let daemon_bins = bins_of(daemons);
+    let mut overhead: Vec<Arc<[usize]>> = Vec::with_capacity(universe.bins.len());
+    for bin in 0..universe.bins.len() {
+        let here: Vec<usize> = (0..daemons.len())
+            .filter(|daemon_set| daemon_bins[*daemon_set].contains(bin))
+            .collect();
+        // Neighbouring bins mostly have the same: share it.
+        let shared = overhead.last().filter(|last| ***last == *here).map(Arc::clone);
+        overhead.push(shared.unwrap_or_else(|| here.into()));
+    }
+    (compatible, overhead)
+}
+
+fn add_kinds(problem: &mut Problem<'_>) {
+    let mut rooms: Vec<Option<Vec<u64>>> = Vec::with_capacity(problem.universe.bins.len());
+    for bin in 0..problem.universe.bins.len() {
+        let like_the_last = bin > 0
+            && problem.universe.bins[bin].shape == problem.universe.bins[bin - 1].shape
+            && Arc::ptr_eq(&problem.overhead[bin], &problem.overhead[bin - 1]);
+        let room = if like_the_last {
+            rooms[bin - 1].clone()
+        } else {
+            problem.bin_room(bin)
+        };
+        rooms.push(room);
+    }
+    let mut supplies = Supplies::default();
+    let tiers = ranks(problem.snapshot);
+    let facts = Facts {
+        universe: &problem.universe,
+        rooms: &rooms,
+        compatible: &problem.compatible,
+        allowances: &problem.allowances,
+        tiers: &tiers,
+    };
+    let kinds = prune::prune(prune::merge(facts, &mut supplies));
+    let rows: Vec<Vec<u64>> = kinds.iter().map(|kind| kind.room.clone()).collect();
+    problem.allocatable = matrix(&rows, problem.resources.len());
+    problem.kinds = kinds;
+    problem.supplies = supplies.left;
+    for group in 0..problem.groups.len() {
+        let usable = usable(problem, group);
+        let tiers: BTreeSet<usize> = usable.ones().map(|kind| problem.kinds[kind].tier).collect();
+        problem.tiers.push(tiers.into_iter().collect());
+        problem.usable.push(usable);
+    }
+}
+
+fn usable(problem: &Problem<'_>, group: usize) -> FixedBitSet {
+    let mut usable = FixedBitSet::with_capacity(problem.kinds.len());
+    let item = &problem.groups[group];
+    if item.launches {
+        for (index, kind) in problem.kinds.iter().enumerate() {
+            let fits = resources::fits(problem.request(group), problem.room(index));
+            usable.set(index, fits && kind.profiles.contains(item.profile));
+        }
+    }
+    usable
+}
+
+/// Rank of each pool's weight among the weights in use.
+fn ranks(snapshot: &Snapshot) -> Vec<usize> {
+    let weights: BTreeSet<u32> = snapshot.node_pools.iter().map(|pool| pool.weight).collect();
+    let heavier = |weight: u32| weights.iter().filter(|other| **other > weight).count();
+    snapshot
+        .node_pools
+        .iter()
+        .map(|pool| heavier(pool.weight))
+        .collect()
+}
+
+fn matrix(rows: &[Vec<u64>], columns: usize) -> Array2<u64> {
+    Array2::from_shape_vec((rows.len(), columns), rows.concat()).expect("every row has one entry a column")
+}

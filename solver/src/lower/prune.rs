@@ -1,0 +1,135 @@
+//! Bins that no packing can tell apart become one kind; kinds that another beats are dropped.
+//!
+//! A kind is beaten by one of the same weight that is no dearer, has no less room, serves no fewer profiles, is not
+//! limited in number and draws no more on any limit. An optimal plan never needs a beaten kind; the plan's
+//! alternatives still come from all bins.
+
+use std::collections::BTreeMap;
+
+use fixedbitset::FixedBitSet;
+
+use crate::model::money::Price;
+
+use super::rules::limits::Allowance;
+use super::rules::offerings::Supplies;
+use super::rules::resources;
+use super::universe::Universe;
+
+/// Bins that can stand for each other in every respect that packing knows.
+#[derive(Clone, Debug)]
+pub struct Kind {
+    /// Index of the node pool.
+    pub pool: usize,
+    /// Rank of the pool's weight; 0 is the heaviest.
+    pub tier: usize,
+    /// Objective of one node, in micro-dollars per hour.
+    pub cost: u64,
+    /// Price of one node.
+    pub price: Price,
+    /// What pods may use, over the problem's resources: allocatable less DaemonSets.
+    pub room: Vec<u64>,
+    /// Profiles that may use it.
+    pub profiles: FixedBitSet,
+    /// Its bins, in the order of the universe.
+    pub bins: Vec<usize>,
+    /// The supply it draws on, where its offer is limited in number.
+    pub supply: Option<usize>,
+    /// What it takes from each counter of its pool's allowance.
+    pub usage: Vec<u64>,
+}
+
+/// Price, room, profiles and supply: bins of a shape that agree in these are one kind.
+type Likeness = (u64, Vec<u64>, FixedBitSet, Option<usize>);
+
+/// What the merging of bins needs to know of each.
+#[derive(Clone, Copy, Debug)]
+pub struct Facts<'a> {
+    /// The bins.
+    pub universe: &'a Universe<'a>,
+    /// Room of each bin; `None` where its DaemonSets alone don't fit.
+    pub rooms: &'a [Option<Vec<u64>>],
+    /// Bins by profile.
+    pub compatible: &'a [FixedBitSet],
+    /// What each pool's limits leave.
+    pub allowances: &'a [Allowance],
+    /// Rank of each pool's weight.
+    pub tiers: &'a [usize],
+}
+
+/// Merges the bins; kinds that no profile can use are left out.
+#[must_use]
+pub fn merge(facts: Facts<'_>, supplies: &mut Supplies) -> Vec<Kind> {
+    let universe = facts.universe;
+    let mut kinds = Vec::new();
+    for shape in &universe.shapes {
+        let pool = universe.pool(shape);
+        let weights = universe.snapshot.objective.weights(Some(&pool.name));
+        let instance_type = universe.instance_type(shape);
+        let usage = facts.allowances[shape.pool].usage(instance_type);
+        let mut merged: BTreeMap<Likeness, Vec<usize>> = BTreeMap::new();
+        for bin in shape.bins.clone() {
+            let Some(room) = &facts.rooms[bin] else {
+                continue;
+            };
+            let mut profiles = FixedBitSet::with_capacity(facts.compatible.len());
+            for (profile, bins) in facts.compatible.iter().enumerate() {
+                profiles.set(profile, bins.contains(bin));
+            }
+            if profiles.is_clear() {
+                continue;
+            }
+            let offering = universe.offering(bin);
+            let key = (
+                offering.price.micros(),
+                room.clone(),
+                profiles,
+                supplies.of(universe.snapshot, instance_type, offering),
+            );
+            merged.entry(key).or_default().push(bin);
+        }
+        for ((price, room, profiles, supply), bins) in merged {
+            let price = Price::from_micros(price);
+            kinds.push(Kind {
+                pool: shape.pool,
+                tier: facts.tiers[shape.pool],
+                cost: u64::try_from(weights.node(price).micros()).unwrap_or(0),
+                price,
+                room,
+                profiles,
+                bins,
+                supply,
+                usage: usage.clone(),
+            });
+        }
+    }
+    kinds
+}
+
+/// Drops beaten kinds and orders the rest by cost, the larger first among equals.
+#[must_use]
+pub fn prune(mut kinds: Vec<Kind>) -> Vec<Kind> {
+    kinds.sort_by(|one, two| {
+        (one.cost.cmp(&two.cost))
+            .then_with(|| two.room.cmp(&one.room))
+            .then_with(|| two.profiles.count_ones(..).cmp(&one.profiles.count_ones(..)))
+            .then_with(|| one.price.cmp(&two.price))
+            .then_with(|| one.usage.cmp(&two.usage))
+    });
+    let mut kept: Vec<Kind> = Vec::new();
+    for kind in kinds {
+        // The dearest kept so far are the largest: the likeliest to beat it.
+        if !kept.iter().rev().any(|other| beats(other, &kind)) {
+            kept.push(kind);
+        }
+    }
+    kept
+}
+
+/// `one` costs no more than `two` by the order of sorting.
+fn beats(one: &Kind, two: &Kind) -> bool {
+    one.tier == two.tier
+        && one.supply.is_none()
+        && resources::fits(&two.room, &one.room)
+        && (one.usage.is_empty() || one.pool == two.pool && resources::fits(&one.usage, &two.usage))
+        && two.profiles.is_subset(&one.profiles)
+}

@@ -1,0 +1,10 @@
+//! One file a rule: how it narrows what a group of pods may use.
+//!
+//! Each has a twin of the same name under `check`, written apart from it.
+
+pub mod limits;
+pub mod offerings;
+pub mod overhead;
+pub mod requirements;
+pub mod resources;
+pub mod taints;

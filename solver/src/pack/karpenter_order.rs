@@ -1,0 +1,282 @@
+//! The baseline: first-fit decreasing in Karpenter's order, on groups.
+//!
+//! Pods by CPU, then memory, largest first (the order of the groups). Each tries existing nodes, then the open node
+//! with the fewest pods, then a new node of the heaviest pool. An open node keeps every kind that still holds its
+//! pods and costs what the cheapest of them does. Pods of one group are placed together: what is computed once for a
+//! group and a node then serves all of them, and the order of placement is the same as pod by pod.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use crate::lower::Problem;
+use crate::lower::rules::resources;
+
+use super::ledger::Ledger;
+use super::{Filling, Launched, Packing};
+
+/// A node that is being filled.
+struct Open {
+    /// Kinds that hold what is on it, cheapest first; all of one pool.
+    kinds: Vec<usize>,
+    /// The one that it is booked as in the ledger.
+    booked: usize,
+    load: Vec<u64>,
+    pods: u64,
+    filling: Filling,
+}
+
+/// Packs in Karpenter's order; `by_priority` serves higher priorities first, which Karpenter doesn't.
+#[must_use]
+pub fn pack(problem: &Problem<'_>, by_priority: bool) -> Packing {
+    let mut order: Vec<usize> = (0..problem.groups.len()).collect();
+    if by_priority {
+        order.sort_by_key(|group| Reverse(problem.groups[*group].priority));
+    }
+    let mut state = State {
+        problem,
+        ledger: Ledger::new(problem),
+        restricted: problem.is_restricted(),
+        free: problem.rooms.iter().map(|room| room.free.clone()).collect(),
+        rooms: vec![Filling::new(); problem.rooms.len()],
+        open: Vec::new(),
+        live: Vec::new(),
+    };
+    let mut left = problem.counts();
+    let smallest = Smallest::after(problem, &order);
+    for (at, group) in order.iter().enumerate() {
+        left[*group] = state.place(*group, left[*group]);
+        state.retire(smallest.rows.get(at + 1));
+    }
+    state.finish(left)
+}
+
+/// The smallest request in each resource among the groups from a place in the order on.
+struct Smallest {
+    rows: Vec<Vec<u64>>,
+}
+
+impl Smallest {
+    fn after(problem: &Problem<'_>, order: &[usize]) -> Self {
+        let mut rows: Vec<Vec<u64>> = Vec::with_capacity(order.len());
+        for group in order.iter().rev() {
+            let request = problem.request(*group);
+            let row = match rows.last() {
+                None => request.to_vec(),
+                Some(last) => last.iter().zip(request).map(|(one, two)| *one.min(two)).collect(),
+            };
+            rows.push(row);
+        }
+        rows.reverse();
+        Self { rows }
+    }
+}
+
+struct State<'a> {
+    problem: &'a Problem<'a>,
+    ledger: Ledger,
+    /// Whether limits or supplies matter at all.
+    restricted: bool,
+    free: Vec<Vec<u64>>,
+    rooms: Vec<Filling>,
+    open: Vec<Open>,
+    /// Open nodes that some later pod may fit.
+    live: Vec<usize>,
+}
+
+impl State<'_> {
+    /// Places pods of a group; how many are left.
+    fn place(&mut self, group: usize, count: u64) -> u64 {
+        let mut left = self.fill_rooms(group, count);
+        for tier in &self.problem.tiers[group] {
+            if left == 0 {
+                break;
+            }
+            left = self.place_at(group, left, *tier);
+        }
+        left
+    }
+
+    fn fill_rooms(&mut self, group: usize, count: u64) -> u64 {
+        let request = self.problem.request(group);
+        let profile = self.problem.groups[group].profile;
+        let mut left = count;
+        for (at, room) in self.problem.rooms.iter().enumerate() {
+            if left == 0 {
+                break;
+            }
+            let placed = left.min(resources::copies(request, &self.free[at]));
+            if placed > 0 && room.profiles.contains(profile) {
+                resources::take(&mut self.free[at], request, placed);
+                self.rooms[at].push((group, placed));
+                left -= placed;
+            }
+        }
+        left
+    }
+
+    fn place_at(&mut self, group: usize, count: u64, tier: usize) -> u64 {
+        let mut left = count;
+        // Fewest pods first; among equals the node that was opened first.
+        let mut heap: BinaryHeap<Reverse<(u64, usize, u64)>> = BinaryHeap::new();
+        for at in &self.live {
+            let open = &self.open[*at];
+            if self.problem.kinds[open.booked].tier == tier {
+                let capacity = self.capacity(open, group);
+                if capacity > 0 {
+                    heap.push(Reverse((open.pods, *at, capacity)));
+                }
+            }
+        }
+        while left > 0 {
+            let Some(Reverse((pods, at, capacity))) = heap.pop() else {
+                let Some(capacity) = self.launch(group, tier) else {
+                    break;
+                };
+                heap.push(Reverse((0, self.open.len() - 1, capacity)));
+                continue;
+            };
+            if self.restricted && !self.rebook(at, group) {
+                continue;
+            }
+            self.put(at, group);
+            left -= 1;
+            if capacity > 1 {
+                heap.push(Reverse((pods + 1, at, capacity - 1)));
+            }
+        }
+        self.narrow(group);
+        left
+    }
+
+    /// How many more pods of a group a node may take, by the roomiest of its kinds.
+    fn capacity(&self, open: &Open, group: usize) -> u64 {
+        let problem = self.problem;
+        let request = problem.request(group);
+        open.kinds
+            .iter()
+            .filter(|kind| problem.usable[group].contains(**kind))
+            .map(|kind| copies_beside(request, &open.load, problem.room(*kind)))
+            .max()
+            .unwrap_or(0)
+    }
+
+    /// Books the cheapest kind that holds one more pod of the group, if limits and supplies allow one.
+    fn rebook(&mut self, at: usize, group: usize) -> bool {
+        let problem = self.problem;
+        let request = problem.request(group);
+        let open = &self.open[at];
+        let found = open.kinds.iter().copied().find(|kind| {
+            problem.usable[group].contains(*kind)
+                && copies_beside(request, &open.load, problem.room(*kind)) > 0
+                && (*kind == open.booked || self.ledger.may_swap(problem, open.booked, *kind))
+        });
+        if let Some(kind) = found {
+            self.ledger.close(problem, open.booked, 1);
+            self.ledger.open(problem, kind, 1);
+            self.open[at].booked = kind;
+        }
+        found.is_some()
+    }
+
+    fn put(&mut self, at: usize, group: usize) {
+        let open = &mut self.open[at];
+        resources::give(&mut open.load, self.problem.request(group), 1);
+        open.pods += 1;
+        match open.filling.last_mut() {
+            Some((last, count)) if *last == group => *count += 1,
+            _ => open.filling.push((group, 1)),
+        }
+    }
+
+    /// Opens a node of the first pool that can take the group; how many of it fit.
+    fn launch(&mut self, group: usize, tier: usize) -> Option<u64> {
+        let problem = self.problem;
+        let candidates = || {
+            problem.usable[group]
+                .ones()
+                .filter(|kind| problem.kinds[*kind].tier == tier)
+                .filter(|kind| self.ledger.allowed(problem, *kind) > 0)
+        };
+        // Among pools of one weight Karpenter takes the last by name.
+        let pool = candidates().map(|kind| problem.kinds[kind].pool).max()?;
+        let kinds: Vec<usize> = candidates()
+            .filter(|kind| problem.kinds[*kind].pool == pool)
+            .collect();
+        let booked = *kinds.first()?;
+        self.ledger.open(problem, booked, 1);
+        let open = Open {
+            kinds,
+            booked,
+            load: vec![0; problem.resources.len()],
+            pods: 0,
+            filling: Filling::new(),
+        };
+        let capacity = self.capacity(&open, group);
+        self.live.push(self.open.len());
+        self.open.push(open);
+        Some(capacity)
+    }
+
+    /// After a group: nodes that took it keep the kinds that hold them.
+    fn narrow(&mut self, group: usize) {
+        let problem = self.problem;
+        for at in &self.live {
+            let open = &mut self.open[*at];
+            if open.filling.last().is_some_and(|(last, _)| *last == group) {
+                let load = &open.load;
+                open.kinds.retain(|kind| {
+                    problem.usable[group].contains(*kind) && resources::fits(load, problem.room(*kind))
+                });
+                if !self.restricted
+                    && let Some(cheapest) = open.kinds.first()
+                {
+                    open.booked = *cheapest;
+                }
+            }
+        }
+    }
+
+    /// Sets nodes aside that not even the smallest pod to come fits.
+    fn retire(&mut self, smallest: Option<&Vec<u64>>) {
+        let Some(smallest) = smallest else { return };
+        let (open, problem) = (&self.open, self.problem);
+        self.live.retain(|at| {
+            let node = &open[*at];
+            node.kinds
+                .iter()
+                .any(|kind| copies_beside(smallest, &node.load, problem.room(*kind)) > 0)
+        });
+    }
+
+    fn finish(self, left: Vec<u64>) -> Packing {
+        let mut packing = Packing {
+            rooms: self.rooms,
+            launched: Vec::with_capacity(self.open.len()),
+            left,
+        };
+        for mut open in self.open.into_iter().filter(|open| open.pods > 0) {
+            open.filling.sort_unstable();
+            packing.launched.push(Launched {
+                kind: open.booked,
+                filling: open.filling,
+                count: 1,
+            });
+        }
+        packing.normalise();
+        packing
+    }
+}
+
+/// How many times a request fits beside a load.
+fn copies_beside(request: &[u64], load: &[u64], room: &[u64]) -> u64 {
+    let mut copies = u64::MAX;
+    for ((request, load), room) in request.iter().zip(load).zip(room) {
+        let Some(rest) = room.checked_sub(*load) else {
+            return 0;
+        };
+        if *request > 0 {
+            copies = copies.min(rest / request);
+        }
+    }
+    copies
+}

@@ -1,0 +1,73 @@
+//! What limits and limited offers still allow while a packing grows.
+
+use crate::lower::Problem;
+use crate::lower::rules::resources;
+
+/// Counters of all pools and supplies.
+#[derive(Clone, Debug)]
+pub struct Ledger {
+    allowances: Vec<Vec<u64>>,
+    supplies: Vec<u64>,
+}
+
+impl Ledger {
+    /// With nothing launched yet.
+    #[must_use]
+    pub fn new(problem: &Problem<'_>) -> Self {
+        Self {
+            allowances: problem
+                .allowances
+                .iter()
+                .map(|allowance| allowance.left.clone())
+                .collect(),
+            supplies: problem.supplies.clone(),
+        }
+    }
+
+    /// How many more nodes of a kind may be launched.
+    #[must_use]
+    pub fn allowed(&self, problem: &Problem<'_>, kind: usize) -> u64 {
+        let kind = &problem.kinds[kind];
+        let by_limits = resources::copies(&kind.usage, &self.allowances[kind.pool]);
+        match kind.supply {
+            Some(supply) => by_limits.min(self.supplies[supply]),
+            None => by_limits,
+        }
+    }
+
+    /// Books launches that [`Ledger::allowed`] admits.
+    pub fn open(&mut self, problem: &Problem<'_>, kind: usize, count: u64) {
+        let kind = &problem.kinds[kind];
+        resources::take(&mut self.allowances[kind.pool], &kind.usage, count);
+        if let Some(supply) = kind.supply {
+            self.supplies[supply] -= count;
+        }
+    }
+
+    /// Gives launches back.
+    pub fn close(&mut self, problem: &Problem<'_>, kind: usize, count: u64) {
+        let kind = &problem.kinds[kind];
+        resources::give(&mut self.allowances[kind.pool], &kind.usage, count);
+        if let Some(supply) = kind.supply {
+            self.supplies[supply] += count;
+        }
+    }
+
+    /// Whether a node of one kind may become one of another.
+    #[must_use]
+    pub fn may_swap(&mut self, problem: &Problem<'_>, from: usize, to: usize) -> bool {
+        self.close(problem, from, 1);
+        let allowed = self.allowed(problem, to) > 0;
+        self.open(problem, from, 1);
+        allowed
+    }
+
+    /// Takes so much from a pool's counters, if all of it is there.
+    pub fn reserve(&mut self, pool: usize, more: &[u64]) -> bool {
+        let enough = resources::fits(more, &self.allowances[pool]);
+        if enough {
+            resources::take(&mut self.allowances[pool], more, 1);
+        }
+        enough
+    }
+}

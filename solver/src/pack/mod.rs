@@ -1,0 +1,88 @@
+//! Engines: Problem → Packing.
+//!
+//! All of them work on groups and kinds, never on single pods or offerings. Floats are confined to this folder and
+//! `lp`; what they suggest is checked in integers before it counts.
+
+pub mod karpenter_order;
+pub mod ledger;
+
+use std::collections::BTreeMap;
+
+use crate::lower::Problem;
+use crate::lower::rules::resources;
+
+/// Pods on one node: group and how many of it, ordered by group, no count zero.
+pub type Filling = Vec<(usize, u64)>;
+
+/// Nodes of one kind with one filling.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Launched {
+    /// Which kind.
+    pub kind: usize,
+    /// What is on each of them.
+    pub filling: Filling,
+    /// How many there are.
+    pub count: u64,
+}
+
+/// Where all groups go.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Packing {
+    /// By room of the problem: what is put on nodes that exist.
+    pub rooms: Vec<Filling>,
+    /// What is launched.
+    pub launched: Vec<Launched>,
+    /// By group: pods without a place.
+    pub left: Vec<u64>,
+}
+
+impl Packing {
+    /// Objective of what it launches, in micro-dollars per hour.
+    #[must_use]
+    pub fn cost(&self, problem: &Problem<'_>) -> u64 {
+        self.launched
+            .iter()
+            .map(|launched| problem.kinds[launched.kind].cost * launched.count)
+            .sum()
+    }
+
+    /// Merges equal launches and orders them by kind and filling.
+    pub fn normalise(&mut self) {
+        let mut merged: BTreeMap<(usize, Filling), u64> = BTreeMap::new();
+        for launched in std::mem::take(&mut self.launched) {
+            *merged.entry((launched.kind, launched.filling)).or_default() += launched.count;
+        }
+        self.launched = merged
+            .into_iter()
+            .map(|((kind, filling), count)| Launched { kind, filling, count })
+            .collect();
+    }
+
+    /// Pods without a place by priority, highest first: the fewer of the higher, the better.
+    #[must_use]
+    pub fn left_by_priority(&self, problem: &Problem<'_>) -> Vec<(i32, u64)> {
+        let mut left: BTreeMap<i32, u64> = BTreeMap::new();
+        for (group, count) in self.left.iter().enumerate() {
+            *left.entry(problem.groups[group].priority).or_default() += count;
+        }
+        left.into_iter().rev().collect()
+    }
+
+    /// Whether it is better: fewer pods left, the most urgent first, then cheaper.
+    #[must_use]
+    pub fn is_better_than(&self, other: &Self, problem: &Problem<'_>) -> bool {
+        let mine = self.left_by_priority(problem);
+        let theirs = other.left_by_priority(problem);
+        (mine, self.cost(problem)) < (theirs, other.cost(problem))
+    }
+}
+
+/// What pods on a node ask for together.
+#[must_use]
+pub fn load(problem: &Problem<'_>, filling: &[(usize, u64)]) -> Vec<u64> {
+    let mut load = vec![0; problem.resources.len()];
+    for (group, count) in filling {
+        resources::give(&mut load, problem.request(*group), *count);
+    }
+    load
+}

@@ -1,0 +1,14 @@
+//! The test kit (feature `testing`): small clusters from short code, plans by hand, strategies, metamorphic moves, and
+//! an exact solver for tiny problems.
+//!
+//! Promises: uses [`crate::model`] alone, so that it can't share a mistake with the planner or the check. Made for
+//! tests: what makes no sense panics, with a sentence about what is wrong.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test kit fails by panicking: its callers are tests, their inputs are literals"
+)]
+
+pub mod build;
+pub mod draft;
+pub mod naive;

@@ -1,0 +1,320 @@
+//! The command line: names, grammar and help texts. Nothing is done here.
+//!
+//! Promises: every value that leaves this file is well-formed (durations, gaps, instants); a wrong one names what was
+//! expected. Options that later versions will know are understood and refused by name, never ignored.
+
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+use dovetail_solver::model::plan::Gap;
+
+use crate::commands::catalog::CatalogArgs;
+
+/// Help of the whole program.
+#[derive(Debug, Parser)]
+#[command(
+    name = "dovetail",
+    version,
+    about = "Plans nodes for Kubernetes on EC2: the least cost, and the proof of it",
+    long_about = "Dovetail plans nodes for Kubernetes on EC2 from the resources that Karpenter reads, and decides \
+                  better: it says which nodes to launch for the pods that wait, what they cost per hour, how far from \
+                  the least possible cost that can be, and why a pod finds no home.\n\nNeither a cluster nor an AWS \
+                  account is needed: the EC2 catalogue is built in.",
+    after_help = EXAMPLES,
+    max_term_width = 100
+)]
+pub struct Cli {
+    /// When to colour: auto is only on a terminal, and not where NO_COLOR is set.
+    #[arg(long, value_enum, global = true, default_value_t, value_name = "WHEN")]
+    pub color: ColorWhen,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  kubectl get nodes,pods,deploy,rs,sts,ds,jobs,nodepools,nodeclaims,ec2nodeclasses -A -o yaml | dovetail plan -f -
+  dovetail plan -f manifests/                           what would these workloads cost?
+  dovetail explain pod web-0 -n shop -f dump.yaml       why is it pending, what would help?
+  dovetail catalog show m7i.xlarge                      what is known about an instance type";
+
+/// The subcommands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Look into the EC2 catalogue
+    Catalog(CatalogArgs),
+    /// Print the custom resource definitions
+    Crds {
+        /// Write each to a file of its own in this folder, and print nothing
+        #[arg(long, value_name = "DIR")]
+        dir: Option<std::path::PathBuf>,
+    },
+    /// Print the completion script for a shell
+    #[command(after_help = "Example: dovetail completions bash > /etc/bash_completion.d/dovetail")]
+    Completions {
+        /// The shell.
+        shell: Shell,
+    },
+}
+
+/// When output is coloured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum ColorWhen {
+    /// On a terminal.
+    #[default]
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// Where the cluster's objects come from, and what is changed in them first.
+#[derive(Args, Debug)]
+#[group(id = "input")]
+pub struct InputArgs {
+    /// Manifests to read: a file, a folder, or - for standard input; repeatable
+    #[arg(
+        short = 'f',
+        long = "filename",
+        value_name = "FILE|DIR|-",
+        required_unless_present = "context",
+        help_heading = "Input"
+    )]
+    pub filenames: Vec<String>,
+    /// Read the live cluster of this kubeconfig context instead (changes nothing there)
+    #[arg(
+        long,
+        value_name = "NAME",
+        conflicts_with = "filenames",
+        help_heading = "Input"
+    )]
+    pub context: Option<String>,
+    /// Change a field before planning: KIND/[NAMESPACE/]NAME.path=value; repeatable
+    #[arg(long, value_name = "EDIT", help_heading = "Input")]
+    pub set: Vec<String>,
+    /// Region of the built-in catalogue [default: the nodes' region, else us-east-1]
+    #[arg(long, value_name = "REGION", help_heading = "Input")]
+    pub region: Option<String>,
+    /// The instant that schedules and ages count from [default: now]
+    #[arg(long, value_name = "RFC3339", value_parser = parse_instant, help_heading = "Input")]
+    pub now: Option<jiff::Timestamp>,
+}
+
+/// How hard to think.
+#[derive(Args, Debug)]
+pub struct SolveArgs {
+    /// Which engines may run: the baseline alone, or all of them
+    #[arg(
+        long,
+        value_enum,
+        default_value_t,
+        value_name = "ENGINE",
+        help_heading = "Solver"
+    )]
+    pub engine: EngineName,
+    /// Time for improving the first plan: 300ms, 1s, 2m
+    #[arg(long, value_name = "DURATION", default_value = "1s", value_parser = parse_duration, help_heading = "Solver")]
+    pub time_budget: Duration,
+    /// Stop improving this near to the lower bound: 0.005 or 0.5%
+    #[arg(long, value_name = "SHARE", default_value = "0.5%", value_parser = parse_gap, help_heading = "Solver")]
+    pub gap: Gap,
+    /// Seed of all ties broken at random
+    #[arg(long, value_name = "NUMBER", default_value_t = 0, help_heading = "Solver")]
+    pub seed: u64,
+    /// Refused for now: existing nodes aren't changed yet.
+    #[arg(long, hide = true)]
+    pub consolidate: bool,
+    /// Refused for now: it belongs to consolidation.
+    #[arg(long, hide = true)]
+    pub spot_to_spot: bool,
+    /// Refused for now.
+    #[arg(long, hide = true, value_name = "POLICY")]
+    pub min_values_policy: Option<String>,
+}
+
+/// Engines by their names.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum EngineName {
+    /// The cheapest checked plan of all engines
+    #[default]
+    Auto,
+    /// First-fit decreasing in Karpenter's order: the baseline
+    Greedy,
+    /// Refused for now.
+    #[value(hide = true)]
+    Ilp,
+}
+
+/// Of `dovetail plan`.
+#[derive(Args, Debug)]
+pub struct PlanArgs {
+    /// What to read.
+    #[command(flatten)]
+    pub input: InputArgs,
+    /// How hard to think.
+    #[command(flatten)]
+    pub solve: SolveArgs,
+    /// How to print the plan
+    #[arg(
+        short,
+        long,
+        value_enum,
+        default_value_t,
+        value_name = "FORMAT",
+        help_heading = "Output"
+    )]
+    pub output: PlanFormat,
+    /// Compare with a plan that -o json wrote earlier: what changed since then
+    #[arg(long, value_name = "PLAN.json", help_heading = "Output")]
+    pub diff: Option<std::path::PathBuf>,
+    /// End with status 2 when a pod could not be placed
+    #[arg(long, help_heading = "Output")]
+    pub exit_code: bool,
+    /// List everything: all nodes, reasons and warnings
+    #[arg(short, long, help_heading = "Output")]
+    pub verbose: bool,
+}
+
+/// How a plan is printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum PlanFormat {
+    /// One screen for people
+    #[default]
+    Table,
+    /// The plan document
+    Json,
+    /// NodeClaims ready to apply
+    Yaml,
+    /// One self-contained page
+    Html,
+}
+
+/// Of `dovetail explain pod`.
+#[derive(Args, Debug)]
+pub struct ExplainPodArgs {
+    /// The pod: NAMESPACE/NAME, or NAME with -n
+    #[arg(value_name = "POD")]
+    pub name: String,
+    /// The pod's namespace
+    #[arg(short, long, value_name = "NAME")]
+    pub namespace: Option<String>,
+    /// What to read.
+    #[command(flatten)]
+    pub input: InputArgs,
+    /// How hard to think.
+    #[command(flatten)]
+    pub solve: SolveArgs,
+    /// How to print it
+    #[arg(
+        short,
+        long,
+        value_enum,
+        default_value_t,
+        value_name = "FORMAT",
+        help_heading = "Output"
+    )]
+    pub output: ExplainFormat,
+}
+
+/// How an explanation is printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum ExplainFormat {
+    /// For people
+    #[default]
+    Text,
+    /// For programs
+    Json,
+}
+
+fn parse_instant(text: &str) -> Result<jiff::Timestamp, String> {
+    text.parse()
+        .map_err(|_| "expected an instant such as 2026-01-07T09:00:00Z".to_owned())
+}
+
+/// `300ms`, `1s`, `2m`, `1m30s`: each number with its unit, the units being h, m, s and ms.
+fn parse_duration(text: &str) -> Result<Duration, String> {
+    let wrong = || "expected a duration such as 300ms, 1s or 2m".to_owned();
+    let mut total = Duration::ZERO;
+    let mut rest = text;
+    while !rest.is_empty() {
+        let digits = rest.find(|c: char| !c.is_ascii_digit()).ok_or_else(wrong)?;
+        let number: u64 = rest[..digits].parse().map_err(|_| wrong())?;
+        let unit_end = rest[digits..]
+            .find(|c: char| c.is_ascii_digit())
+            .map_or(rest.len(), |at| digits + at);
+        let millis = match &rest[digits..unit_end] {
+            "ms" => 1,
+            "s" => 1_000,
+            "m" => 60_000,
+            "h" => 3_600_000,
+            _ => return Err(wrong()),
+        };
+        let part = number.checked_mul(millis).ok_or_else(wrong)?;
+        total = total.checked_add(Duration::from_millis(part)).ok_or_else(wrong)?;
+        rest = &rest[unit_end..];
+    }
+    if text.is_empty() { Err(wrong()) } else { Ok(total) }
+}
+
+/// `0.005` or `0.5%`, in millionths.
+fn parse_gap(text: &str) -> Result<Gap, String> {
+    use dovetail_solver::model::money::Price;
+    let wrong = || "expected a share such as 0.005 or 0.5%".to_owned();
+    let (number, divisor) = match text.strip_suffix('%') {
+        Some(number) => (number, 100),
+        None => (text, 1),
+    };
+    let millionths = Price::parse(number).map_err(|_| wrong())?.micros() / divisor;
+    Ok(Gap(millionths))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn durations_have_units() {
+        for (text, millis) in [
+            ("300ms", 300),
+            ("1s", 1_000),
+            ("2m", 120_000),
+            ("1m30s", 90_000),
+            ("0s", 0),
+        ] {
+            assert_eq!(parse_duration(text), Ok(Duration::from_millis(millis)), "{text}");
+        }
+        for text in [
+            "",
+            "1",
+            "s",
+            "1x",
+            "-1s",
+            "1.5s",
+            "1s ",
+            "99999999999999999999s",
+            "18446744073709551615h",
+        ] {
+            assert!(parse_duration(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_gap_is_a_share_or_a_percentage() {
+        assert_eq!(parse_gap("0.005"), Ok(Gap(5_000)));
+        assert_eq!(parse_gap("0.5%"), Ok(Gap(5_000)));
+        assert_eq!(parse_gap("0"), Ok(Gap(0)));
+        for text in ["", "%", "-1%", "x", "1.2.3"] {
+            assert!(parse_gap(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! What holds of every type under every class.
+
+use dovetail_solver::model::resources::{Amount, ResourceName, Resources};
+use proptest::prelude::*;
+
+use super::all_machines;
+use crate::api::{AmiFamily, InstanceStorePolicy, Overhead};
+use crate::cloud::catalog::shape::label;
+use crate::cloud::catalog::{ClassSettings, Kubelet, Threshold, Volume};
+
+fn families() -> impl Strategy<Value = AmiFamily> {
+    prop::sample::select(vec![
+        AmiFamily::AL2,
+        AmiFamily::AL2023,
+        AmiFamily::Bottlerocket,
+        AmiFamily::Custom,
+        AmiFamily::Windows2019,
+        AmiFamily::Windows2022,
+        AmiFamily::Windows2025,
+    ])
+}
+
+fn thresholds() -> impl Strategy<Value = Option<Threshold>> {
+    prop::option::of(prop_oneof![
+        (0..1_u64 << 40).prop_map(|bytes| Threshold::Amount(Amount::new(bytes))),
+        (0..=1_000_000_u64).prop_map(Threshold::Share),
+    ])
+}
+
+fn reserves() -> impl Strategy<Value = Resources> {
+    (0..20_000_u64, 0..1_u64 << 38, 0..1_u64 << 38).prop_map(|(cpu, memory, disk)| {
+        [
+            (ResourceName::Cpu, Amount::new(cpu)),
+            (ResourceName::Memory, Amount::new(memory)),
+            (ResourceName::EphemeralStorage, Amount::new(disk)),
+        ]
+        .into_iter()
+        .collect()
+    })
+}
+
+prop_compose! {
+    fn classes()(
+        ami_family in families(),
+        max_pods in prop::option::of(0..2_000_u64),
+        pods_per_core in prop::option::of(0..20_u64),
+        system_reserved in reserves(),
+        kube_reserved in reserves(),
+        evict_memory in thresholds(),
+        evict_disk in thresholds(),
+        root in prop::option::of(1..1_u64 << 44),
+        raid in any::<bool>(),
+        optimistic in any::<bool>(),
+    ) -> ClassSettings {
+        ClassSettings {
+            ami_family,
+            kubelet: Kubelet { max_pods, pods_per_core, system_reserved, kube_reserved, evict_memory, evict_disk },
+            volumes: root.map(|size| Volume { device_name: None, root: true, size: Some(Amount::new(size)) }).into_iter().collect(),
+            instance_store_policy: raid.then_some(InstanceStorePolicy::RAID0),
+            memory_overhead: if optimistic { Overhead::Optimistic } else { Overhead::Pessimistic },
+            ..ClassSettings::default()
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn pods_never_get_more_than_there_is(class in classes()) {
+        for machine in all_machines().values() {
+            let found = machine.under(&class);
+            prop_assert!(found.allocatable.fits(&found.capacity), "{} under {class:?}", found.name);
+            prop_assert_eq!(
+                found.labels.get(&label("instance-family")).map(String::as_str),
+                found.name.as_str().split('.').next()
+            );
+        }
+    }
+
+    #[test]
+    fn keeping_more_for_the_system_never_leaves_more(class in classes(), more in reserves()) {
+        let mut stricter = class.clone();
+        stricter.kubelet.system_reserved.add_all(&more);
+        for machine in all_machines().values().step_by(37) {
+            let (before, after) = (machine.under(&class), machine.under(&stricter));
+            prop_assert!(after.allocatable.fits(&before.allocatable), "{}", before.name);
+        }
+    }
+}

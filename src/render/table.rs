@@ -1,0 +1,347 @@
+//! The plan on one screen: what is launched at what cost, what that is worth, what finds no home and why.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use dovetail_solver::model::explain::Reason;
+use dovetail_solver::model::plan::{NodeAction, NodePlan};
+
+use super::style::{BAD, FAINT, GOOD, HEADING, Paint, STRONG, WARN, plain};
+use super::summary::{LaunchGroup, Refused, launch_groups, node_counts, pending, proof, refused};
+use super::{Report, Warning, counted, dollars, thousands};
+
+/// How much to show.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TableOptions {
+    /// Columns of the terminal; `None`: as wide as it takes.
+    pub width: Option<u16>,
+    /// All of it, however long.
+    pub verbose: bool,
+}
+
+/// So many lines of each list fit one screen together with the others.
+const LAUNCHES_SHOWN: usize = 15;
+const NODES_SHOWN: usize = 5;
+const REFUSED_SHOWN: usize = 6;
+const WARNINGS_SHOWN: usize = 4;
+
+/// The text, with colours (the stream drops them where there is no terminal).
+#[must_use]
+pub fn render(report: &Report<'_>, options: TableOptions) -> String {
+    let mut text = String::new();
+    header(report, &mut text);
+    launches(report, options, &mut text);
+    existing(report, options, &mut text);
+    unplaced(report, options, &mut text);
+    warnings(report, options, &mut text);
+    text
+}
+
+/// `String` as a formatting target never fails.
+macro_rules! line {
+    ($text:expr) => { $text.push('\n') };
+    ($text:expr, $($argument:tt)*) => {{
+        let _infallible = writeln!($text, $($argument)*);
+    }};
+}
+
+fn header(report: &Report<'_>, text: &mut String) {
+    let (plan, cost) = (report.plan, report.plan.cost);
+    let (before, after) = node_counts(report.snapshot, plan);
+    let change = cost.after - cost.before;
+    let sign = if change.micros() > 0 { "+" } else { "" };
+    line!(
+        text,
+        "{} · {} → {} nodes · {}/h → {} ({sign}{})",
+        Paint(STRONG, &pending(plan)),
+        thousands(before as u64),
+        thousands(after as u64),
+        dollars(cost.before.micros()),
+        Paint(STRONG, &format!("{}/h", dollars(cost.after.micros()))),
+        dollars(change.micros()),
+    );
+    line!(text, "Cost: {}", proof(plan));
+    let spot = if report.origin.spot_is_estimated && uses_spot(report) {
+        "; spot prices are estimates"
+    } else {
+        ""
+    };
+    let region = format!(
+        "Prices: {} ({}){spot}",
+        report.snapshot.region, report.origin.region_reason
+    );
+    line!(text, "{}", Paint(FAINT, &region));
+}
+
+/// Whether an estimate of spot prices can matter to this plan.
+fn uses_spot(report: &Report<'_>) -> bool {
+    use dovetail_solver::model::offering::CapacityType;
+    report.plan.launch.iter().any(|launch| {
+        launch.capacity_type == CapacityType::Spot
+            || launch
+                .alternatives
+                .iter()
+                .any(|alternative| alternative.capacity_type == CapacityType::Spot)
+    })
+}
+
+/// A table without lines, in kubectl's manner.
+fn bare_table(header: &[&str], right: &[usize], width: Option<u16>) -> Table {
+    let mut table = Table::new();
+    table.load_preset(presets::NOTHING);
+    table.set_header(header.iter().copied());
+    match width {
+        Some(width) => {
+            table.set_content_arrangement(ContentArrangement::Dynamic);
+            table.set_width(width);
+        }
+        None => {
+            table.set_content_arrangement(ContentArrangement::Disabled);
+        }
+    }
+    for (index, column) in table.column_iter_mut().enumerate() {
+        column.set_padding((if index == 0 { 2 } else { 1 }, 1));
+        if right.contains(&index) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    table
+}
+
+fn push_table(table: &Table, text: &mut String) {
+    for (index, row) in table.lines().enumerate() {
+        let row = row.trim_end();
+        if index == 0 {
+            line!(text, "{}", Paint(FAINT, row));
+        } else {
+            line!(text, "{row}");
+        }
+    }
+}
+
+fn launches(report: &Report<'_>, options: TableOptions, text: &mut String) {
+    let plan = report.plan;
+    if plan.launch.is_empty() {
+        if plan.work.pods > 0 {
+            line!(text);
+            line!(text, "{}", Paint(STRONG, "Nothing to launch."));
+        }
+        return;
+    }
+    let groups = launch_groups(report.snapshot, plan);
+    let title = format!(
+        "Launch {} for {}/h",
+        counted(plan.launch.len(), "node", "nodes"),
+        dollars(plan.cost.launched.micros())
+    );
+    line!(text);
+    line!(text, "{}", Paint(HEADING, &title));
+    let shown = shown(groups.len(), LAUNCHES_SHOWN, options);
+    let columns = [
+        "NODES",
+        "TYPE",
+        "BUY",
+        "ZONE",
+        "NODE POOL",
+        "$/H EACH",
+        "$/H",
+        "PODS",
+        "CPU",
+        "MEMORY",
+    ];
+    let mut table = bare_table(&columns, &[0, 5, 6, 7, 8, 9], options.width);
+    for group in &groups[..shown] {
+        table.add_row(launch_row(group));
+    }
+    push_table(&table, text);
+    rest(groups.len() - shown, "more kind", "more kinds", text);
+}
+
+fn launch_row(group: &LaunchGroup<'_>) -> Vec<String> {
+    let fill = |millionths: Option<u64>| {
+        millionths.map_or_else(
+            || "?".to_owned(),
+            |share| format!("{} %", (share + 5_000) / 10_000),
+        )
+    };
+    let launch = group.launch;
+    vec![
+        thousands(group.count as u64),
+        plain(launch.instance_type.as_str()),
+        launch.capacity_type.to_string(),
+        plain(launch.zone.as_str()),
+        plain(launch.node_pool.as_str()),
+        launch.price.to_string(),
+        dollars(group.micros).trim_start_matches('$').to_owned(),
+        thousands(group.pods as u64),
+        fill(group.cpu_fill),
+        fill(group.memory_fill),
+    ]
+}
+
+fn existing(report: &Report<'_>, options: TableOptions, text: &mut String) {
+    let mut takers: Vec<&NodePlan> = report
+        .plan
+        .nodes
+        .iter()
+        .filter(|node| !node.added.is_empty() || node.action != NodeAction::Keep)
+        .collect();
+    if takers.is_empty() {
+        return;
+    }
+    takers.sort_by(|one, two| (two.added.len(), &one.name).cmp(&(one.added.len(), &two.name)));
+    let placed: usize = takers.iter().map(|node| node.added.len()).sum();
+    let title = format!(
+        "Place {} on {}",
+        counted(placed, "pod", "pods"),
+        counted(takers.len(), "existing node", "existing nodes")
+    );
+    line!(text);
+    line!(text, "{}", Paint(HEADING, &title));
+    let shown = shown(takers.len(), NODES_SHOWN, options);
+    let mut table = bare_table(
+        &["PODS", "NODE", "TYPE", "ZONE", "NODE POOL"],
+        &[0],
+        options.width,
+    );
+    for node in &takers[..shown] {
+        use dovetail_solver::model::instance_type::{INSTANCE_TYPE_LABEL, ZONE_LABEL};
+        let known = report.snapshot.node(&node.name);
+        let label = |key: &str| {
+            known
+                .and_then(|node| node.labels.get(key))
+                .map_or("-", String::as_str)
+        };
+        let pool = known
+            .and_then(|node| node.node_pool.as_ref())
+            .map_or("-", |pool| pool.as_str());
+        table.add_row([
+            format!("+{}", node.added.len()),
+            plain(node.name.as_str()),
+            plain(label(INSTANCE_TYPE_LABEL)),
+            plain(label(ZONE_LABEL)),
+            plain(pool),
+        ]);
+    }
+    push_table(&table, text);
+    rest(takers.len() - shown, "more node", "more nodes", text);
+}
+
+fn unplaced(report: &Report<'_>, options: TableOptions, text: &mut String) {
+    let plan = report.plan;
+    if plan.unschedulable.is_empty() {
+        if plan.work.pods > 0 {
+            line!(text);
+            line!(text, "{}", Paint(GOOD, "Every pending pod has a place."));
+        }
+        return;
+    }
+    let groups = refused(report.snapshot, plan);
+    let title = format!(
+        "No place for {}",
+        counted(plan.unschedulable.len(), "pod", "pods")
+    );
+    line!(text);
+    line!(text, "{}", Paint(BAD.bold(), &title));
+    let shown = shown(groups.len(), REFUSED_SHOWN, options);
+    for group in &groups[..shown] {
+        refused_group(group, options, text);
+    }
+    rest(groups.len() - shown, "more group", "more groups", text);
+}
+
+fn refused_group(group: &Refused<'_>, options: TableOptions, text: &mut String) {
+    let count = if group.pods.len() == 1 {
+        String::new()
+    } else {
+        format!(" ({})", counted(group.pods.len(), "pod", "pods"))
+    };
+    line!(text, "  {}{count}", Paint(STRONG, &group.workload));
+    if options.verbose && group.pods.len() > 1 {
+        let names: Vec<String> = group.pods.iter().map(|pod| plain(&pod.to_string())).collect();
+        line!(text, "    {}", names.join(" "));
+    }
+    reasons(group.reasons, text);
+    if let Some(fix) = group.fix {
+        line!(text, "    {} {}", Paint(GOOD.bold(), "fix:"), Paint(GOOD, fix));
+    }
+}
+
+/// One line a reason: where, what decided, the figures.
+pub(super) fn reasons(reasons: &[Reason], text: &mut String) {
+    let place = |reason: &Reason| match (&reason.node_pool, &reason.node) {
+        (Some(pool), _) => plain(pool.as_str()),
+        (None, Some(node)) => format!("node {}", plain(node.as_str())),
+        (None, None) => "-".to_owned(),
+    };
+    let widest = reasons
+        .iter()
+        .map(|reason| place(reason).chars().count())
+        .max()
+        .unwrap_or(0);
+    for reason in reasons {
+        let constraint = reason.constraint.to_string();
+        line!(
+            text,
+            "    {:widest$}  {}  {}",
+            place(reason),
+            Paint(WARN, &constraint),
+            plain(&reason.detail),
+        );
+    }
+    if reasons.is_empty() {
+        line!(
+            text,
+            "    {}",
+            Paint(FAINT, "there is no NodePool that could launch for it")
+        );
+    }
+}
+
+fn warnings(report: &Report<'_>, options: TableOptions, text: &mut String) {
+    let origin = report.origin;
+    if origin.warnings.is_empty() && origin.notes.is_empty() {
+        return;
+    }
+    line!(text);
+    for note in &origin.notes {
+        line!(text, "{} {}", Paint(WARN, "note:"), plain(note));
+    }
+    let shown = shown(origin.warnings.len(), WARNINGS_SHOWN, options);
+    for Warning {
+        reason: _,
+        text: warning,
+    } in &origin.warnings[..shown]
+    {
+        line!(text, "{} {}", Paint(WARN, "warning:"), plain(warning));
+    }
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for warning in &origin.warnings[shown..] {
+        *counts.entry(&warning.reason).or_default() += 1;
+    }
+    if !counts.is_empty() {
+        let counts: Vec<String> = counts
+            .into_iter()
+            .map(|(reason, count)| format!("{} × {}", thousands(count as u64), plain(reason)))
+            .collect();
+        let summary = format!("and {} (--verbose lists them)", counts.join(", "));
+        line!(text, "{} {}", Paint(WARN, "warning:"), Paint(FAINT, &summary));
+    }
+}
+
+/// How many of a list are printed: one more than the rest isn't worth a line that says "1 more".
+fn shown(all: usize, most: usize, options: TableOptions) -> usize {
+    if options.verbose || all <= most + 1 {
+        all
+    } else {
+        most
+    }
+}
+
+fn rest(left: usize, one: &str, many: &str, text: &mut String) {
+    if left > 0 {
+        let summary = format!("  … {} (--verbose lists them)", counted(left, one, many));
+        line!(text, "{}", Paint(FAINT, &summary));
+    }
+}

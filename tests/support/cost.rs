@@ -1,0 +1,73 @@
+//! The plan's figures of money, added up anew from the Catalog document.
+
+use serde_json::Value;
+
+use super::input::{Input, list, number, text};
+use super::machine::{Node, prices};
+
+/// Six decimals are what a plan prints.
+const EXACT: f64 = 1e-6;
+
+/// What the nodes that are there cost; a type that the catalogue doesn't know counts nothing.
+pub(crate) fn before(input: &Input) -> f64 {
+    let label = |node: &Node, key: &str| node.labels.get(key).cloned().unwrap_or_default();
+    let cheapest = |node: &Node| {
+        let offers = prices(
+            input,
+            &label(node, "node.kubernetes.io/instance-type"),
+            &label(node, "topology.kubernetes.io/zone"),
+            &label(node, "karpenter.sh/capacity-type"),
+        );
+        offers.first().copied().unwrap_or_default()
+    };
+    Node::all(input).iter().map(cheapest).sum()
+}
+
+/// What is wrong with the figures of a plan that changes no existing node.
+pub(crate) fn findings(input: &Input, plan: &Value) -> Vec<String> {
+    let mut findings = Vec::new();
+    let launched: f64 = list(plan, "/launch")
+        .iter()
+        .filter_map(|launch| number(launch, "/price"))
+        .sum();
+    let before = before(input);
+    let mut expected = vec![
+        ("before", before),
+        ("launched", launched),
+        ("after", before + launched),
+    ];
+    if input.kind("PackingPolicy").next().is_none() {
+        expected.push(("objective", before + launched));
+    }
+    for (figure, value) in expected {
+        let printed = number(plan, &format!("/cost/{figure}"));
+        if printed.is_none_or(|printed| (printed - value).abs() > EXACT) {
+            findings.push(format!(
+                "cost.{figure} is {printed:?}, the catalogue gives {value:.6}"
+            ));
+        }
+    }
+    findings.extend(proof(plan));
+    findings
+}
+
+/// What is wrong with the proof, judged by its own figures.
+fn proof(plan: &Value) -> Vec<String> {
+    let figure = |name: &str| number(plan, &format!("/cost/{name}")).unwrap_or(f64::NAN);
+    let (objective, bound, gap) = (figure("objective"), figure("lowerBound"), figure("gap"));
+    let mut findings = Vec::new();
+    let finite = [objective, bound, gap].iter().all(|figure| figure.is_finite());
+    if !finite || bound > objective + EXACT {
+        findings.push(format!("lowerBound {bound} is above objective {objective}"));
+    }
+    let distance = if bound > 0.0 { objective / bound - 1.0 } else { 0.0 };
+    if (gap - distance).abs() > 2.0 * EXACT {
+        findings.push(format!(
+            "gap is {gap}, objective ÷ lowerBound − 1 is {distance:.6}"
+        ));
+    }
+    if text(plan, "/proof/kind") == "optimal" && objective > bound + EXACT {
+        findings.push(format!("called optimal at {objective} over a bound of {bound}"));
+    }
+    findings
+}
