@@ -22,6 +22,10 @@ use crate::api::{self, CatalogInstanceType, CatalogOffering, ZonePrices, labels}
 const DEFAULT_REGION: &str = "us-east-1";
 /// Flaws that one message lists.
 const FLAWS_SHOWN: usize = 8;
+/// Zones that one message lists; no region has more.
+const ZONES_SHOWN: usize = 6;
+/// A name becomes the value of a label, and those hold no more characters.
+const MOST_IN_NAME: usize = 63;
 
 /// Something wrong in a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -129,8 +133,11 @@ impl Reader {
         }
         for (index, zone) in listed.iter().enumerate() {
             let path = format!("spec.zones[{index}]");
-            if zone.is_empty() {
-                self.flaw(&path, "a zone has a name");
+            if zone.is_empty() || zone.chars().count() > MOST_IN_NAME {
+                self.flaw(
+                    &path,
+                    format!("expected a name of 1 to {MOST_IN_NAME} characters"),
+                );
             } else if !self.zones.insert(zone.clone()) {
                 self.flaw(&path, format!("{zone} is listed twice"));
             }
@@ -145,11 +152,17 @@ impl Reader {
     fn known_zone(&mut self, below: &str, zone: &str) -> bool {
         let known = self.zones.contains(zone);
         if !known {
-            let zones: Vec<&str> = self.zones.iter().map(String::as_str).collect();
             let what = if zone.is_empty() {
                 "an offering needs a zone".to_owned()
             } else {
-                format!("\"{zone}\" is none of the zones {}", zones.join(", "))
+                let zone: String = zone.chars().take(MOST_IN_NAME).collect();
+                let zones: Vec<&str> = self.zones.iter().take(ZONES_SHOWN).map(String::as_str).collect();
+                let more = if self.zones.len() > ZONES_SHOWN {
+                    ", …"
+                } else {
+                    ""
+                };
+                format!("\"{zone}\" is none of the zones {}{more}", zones.join(", "))
             };
             self.flaw(below, what);
         }
@@ -193,10 +206,12 @@ impl Reader {
         for (index, entry) in listed.iter().enumerate() {
             self.at = Place {
                 path: format!("spec.instanceTypes[{index}]"),
-                instance_type: Some(entry.name.clone()),
+                instance_type: Some(entry.name.chars().take(MOST_IN_NAME).collect()),
             };
             if entry.name.is_empty() {
                 self.flaw(".name", "an instance type has a name");
+            } else if entry.name.chars().count() > MOST_IN_NAME {
+                self.flaw(".name", format!("expected at most {MOST_IN_NAME} characters"));
             } else if let Some(first) = first_at.insert(entry.name.clone(), index) {
                 let what = format!("is spec.instanceTypes[{first}] already");
                 self.flaw(".name", what);

@@ -44,6 +44,7 @@ fn allocatable(name: &str, class: &ClassSettings) -> String {
 fn anchors() {
     let class = ClassSettings::default();
     for (name, expected) in [
+        ("a1.medium", "940m 1392Mi 8 17Gi"),
         ("m5.large", "1930m 6903Mi 29 17Gi"),
         ("p5.48xlarge", "191450m 1938410Mi 100 17Gi"),
         ("m5.metal", "95690m 355262Mi 737 17Gi"),

@@ -5,8 +5,8 @@ use proptest::prelude::*;
 
 use super::all_machines;
 use crate::api::{AmiFamily, InstanceStorePolicy, Overhead};
-use crate::cloud::catalog::shape::label;
-use crate::cloud::catalog::{ClassSettings, Kubelet, Threshold, Volume};
+use crate::cloud::catalog::shape::{MIB, label};
+use crate::cloud::catalog::{Catalogue, ClassSettings, Kubelet, Threshold, Volume};
 
 fn families() -> impl Strategy<Value = AmiFamily> {
     prop::sample::select(vec![
@@ -76,6 +76,41 @@ proptest! {
                 found.name.as_str().split('.').next()
             );
         }
+    }
+
+    #[test]
+    fn a_stated_allocatable_holds_under_a_plain_class_and_never_exceeds_capacity(
+        class in classes(),
+        cpu in 1..400_000_u64,
+        memory_mib in 1..1_u64 << 24,
+        pods in 0..1_000_u64,
+        shares in prop::array::uniform3(0..=100_u64),
+    ) {
+        let capacity = [
+            (ResourceName::Cpu, cpu),
+            (ResourceName::Memory, memory_mib * MIB),
+            (ResourceName::Pods, pods),
+        ];
+        let stated = capacity.clone().into_iter().zip(shares).map(|((name, amount), share)| (name, amount * share / 100));
+        let amounts = |amounts: &[(ResourceName, u64)]| {
+            let text = amounts.iter().map(|(name, amount)| {
+                let amount = Amount::new(*amount);
+                (name.to_string(), serde_json::json!(amount.display(name.unit()).to_string()))
+            });
+            serde_json::Value::Object(text.collect())
+        };
+        let stated: Vec<(ResourceName, u64)> = stated.collect();
+        let document = serde_json::json!({"metadata": {"name": "law"}, "spec": {
+            "zones": ["a"],
+            "instanceTypes": [{"name": "x.y", "capacity": amounts(&capacity), "allocatable": amounts(&stated)}],
+        }});
+        let catalogue = Catalogue::from_document(&serde_json::from_value(document).unwrap()).unwrap();
+        let plain = catalogue.instance_type("x.y", &ClassSettings::default()).unwrap();
+        for (name, amount) in stated {
+            prop_assert_eq!(plain.allocatable.get(&name).get(), amount, "{}", name);
+        }
+        let found = catalogue.instance_type("x.y", &class).unwrap();
+        prop_assert!(found.allocatable.fits(&found.capacity), "{} of {}", found.allocatable, found.capacity);
     }
 
     #[test]
