@@ -297,19 +297,19 @@ impl ValueSet {
         if !self.complement {
             return !self.values.is_empty();
         }
-        match (self.lower, self.upper) {
-            // All integers between the bounds may be excluded one by one.
-            (Some(lower), Some(upper)) => {
-                let span = i128::from(upper) - i128::from(lower) + 1;
-                let excluded = self
-                    .values
-                    .iter()
-                    .filter(|value| is_canonical_within(value, lower, upper))
-                    .count();
-                i128::try_from(excluded).is_ok_and(|excluded| excluded < span)
-            }
-            _ => true,
+        if self.lower.is_none() && self.upper.is_none() {
+            return true;
         }
+        // All integers between the bounds may be excluded one by one.
+        let lower = self.lower.unwrap_or(i64::MIN);
+        let upper = self.upper.unwrap_or(i64::MAX);
+        let span = i128::from(upper) - i128::from(lower) + 1;
+        let excluded = self
+            .values
+            .iter()
+            .filter(|value| is_canonical_within(value, lower, upper))
+            .count();
+        i128::try_from(excluded).is_ok_and(|excluded| excluded < span)
     }
 
     /// The values when they are finitely many and absence isn't one of them.

@@ -11,4 +11,7 @@
 
 pub mod build;
 pub mod draft;
+pub mod exact;
+pub mod moves;
 pub mod naive;
+pub mod strategies;

@@ -1,0 +1,416 @@
+//! Random small clusters for property tests, and a way to run them the same everywhere.
+//!
+//! Sizes are drawn so that fitting is close: CPU in halves of what the smallest machine has, prices that sometimes reward
+//! and sometimes punish large machines. Custom keys stand under `example.com/`.
+
+use proptest::prelude::*;
+use proptest::sample::select;
+use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
+
+use crate::model::instance_type::{CAPACITY_TYPE_LABEL, InstanceType, ZONE_LABEL};
+use crate::model::money::Price;
+use crate::model::objective::Weights;
+use crate::model::offering::{CapacityType, Offering};
+use crate::model::pod::PodSpec;
+use crate::model::requirement::{Labels, Operator};
+use crate::model::resources::{Amount, ResourceName};
+use crate::model::snapshot::Snapshot;
+use crate::model::taint::{Taint, TaintEffect};
+
+use super::build::{Cluster, ZONES, affinity, amounts, in_zone, machine, requirements, taint, tolerates};
+
+/// A custom key that pools leave open, fix or lack.
+pub const TEAM: &str = "example.com/team";
+
+/// What random clusters may contain.
+#[derive(Clone, Copy, Debug)]
+pub struct Ingredients {
+    /// Pods that need a place, at most.
+    pub pods: usize,
+    /// Instance types, at most.
+    pub instance_types: usize,
+    /// Limits of pools and offers limited in number.
+    pub limits: bool,
+    /// Existing nodes.
+    pub nodes: bool,
+    /// DaemonSets.
+    pub daemon_sets: bool,
+    /// Pools of different weight.
+    pub weights: bool,
+    /// Objectives that aren't the bill.
+    pub objectives: bool,
+}
+
+impl Ingredients {
+    /// All there is, small enough for [`super::exact::optimum`].
+    pub const TINY: Self = Self {
+        pods: 5,
+        instance_types: 3,
+        limits: true,
+        nodes: true,
+        daemon_sets: true,
+        weights: true,
+        objectives: true,
+    };
+    /// No limits: whatever fits alone can be placed.
+    pub const UNLIMITED: Self = Self {
+        limits: false,
+        ..Self::TINY
+    };
+    /// Too many pods for exactness.
+    pub const SMALL: Self = Self {
+        pods: 40,
+        instance_types: 5,
+        ..Self::TINY
+    };
+}
+
+/// Runs a property over so many cases, the same ones everywhere; the failing case is shrunk and shown.
+///
+/// # Panics
+/// When the property fails.
+pub fn check_cases<S: Strategy>(
+    cases: u32,
+    strategy: &S,
+    property: impl Fn(S::Value) -> Result<(), TestCaseError>,
+) {
+    let config = Config {
+        cases,
+        failure_persistence: None,
+        max_shrink_iters: 20_000,
+        ..Config::default()
+    };
+    let mut runner = TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));
+    let outcome = runner.run(strategy, property);
+    assert!(outcome.is_ok(), "{}", outcome.unwrap_err());
+}
+
+/// A random cluster.
+pub fn cluster(ingredients: Ingredients) -> impl Strategy<Value = Snapshot> {
+    let Ingredients {
+        pods,
+        instance_types,
+        nodes,
+        daemon_sets,
+        objectives,
+        ..
+    } = ingredients;
+    let optional = |wanted: bool, most: usize| if wanted { 0..=most } else { 0..=0 };
+    (
+        prop::collection::vec(instance_type(ingredients.limits), 1..=instance_types),
+        prop::collection::vec(pool(ingredients), 1..=2),
+        prop::collection::vec(node(), optional(nodes, 2)),
+        prop::collection::vec(pod_spec(), optional(daemon_sets, 2)),
+        prop::collection::vec((1..=pods, pod_spec()), 1..=3),
+        prop::option::weighted(if objectives { 0.3 } else { 0.0 }, weights()),
+    )
+        .prop_map(move |(types, pools, nodes, daemons, groups, weights)| {
+            assemble(types, pools, &nodes, daemons, groups, weights, pods)
+        })
+}
+
+type Edit<T> = Box<dyn Fn(&mut T) + Send + Sync>;
+type PodDraft = (u64, u64, Vec<PodTrait>);
+type PoolDraft = Vec<PoolTrait>;
+type NodeDraft = (usize, usize, usize, Vec<(u64, u64)>, u8);
+
+fn assemble(
+    types: Vec<InstanceType>,
+    pools: Vec<PoolDraft>,
+    nodes: &[NodeDraft],
+    daemons: Vec<PodDraft>,
+    groups: Vec<(usize, PodDraft)>,
+    weights: Option<Weights>,
+    most_pods: usize,
+) -> Snapshot {
+    let mut cluster = Cluster::new();
+    let (type_count, pool_count) = (types.len(), pools.len());
+    for (number, mut instance_type) in types.into_iter().enumerate() {
+        instance_type.name = format!("type-{number}").into();
+        cluster = cluster.instance_type(instance_type);
+    }
+    for (number, traits) in pools.into_iter().enumerate() {
+        cluster = cluster.pool_with(&format!("pool-{number}"), |pool| {
+            for edit in traits.into_iter().map(PoolTrait::edit) {
+                edit(pool);
+            }
+        });
+    }
+    for (number, (cpu, memory, traits)) in daemons.into_iter().enumerate() {
+        // DaemonSets are small beside pods, or nothing would fit.
+        let (cpu, memory) = (cpu / 4, memory / 4);
+        cluster = cluster.daemon_set_with(&format!("daemon-{number}"), "0", "0", |spec| {
+            shape(spec, cpu, memory, traits);
+        });
+    }
+    for (number, (instance_type, pool, zone, pods, state)) in nodes.iter().enumerate() {
+        let name = format!("node-{number}");
+        let (instance_type, pool) = (
+            format!("type-{}", instance_type % type_count),
+            format!("pool-{}", pool % pool_count),
+        );
+        cluster = cluster.node_with(&name, &pool, &instance_type, ZONES[*zone], |node| match state {
+            0 => node.unschedulable = true,
+            1 => node.deleting = true,
+            2 => node.ready = false,
+            _ => {}
+        });
+        for (at, (cpu, memory)) in pods.iter().enumerate() {
+            cluster = cluster.bound_with(&format!("{name}-pod-{at}"), &name, "0", "0", |spec| {
+                shape(spec, *cpu, *memory, Vec::new());
+            });
+        }
+    }
+    let mut left = most_pods.saturating_sub(going(&cluster));
+    for (number, (count, (cpu, memory, traits))) in groups.into_iter().enumerate() {
+        let count = count.min(left);
+        left -= count;
+        cluster = cluster.pods_with(&format!("group-{number}"), count, "0", "0", |spec| {
+            shape(spec, cpu, memory, traits);
+        });
+    }
+    if let Some(weights) = weights {
+        let objective = &mut cluster.parts.objective;
+        objective.weights.insert("pool-0".into(), weights);
+    }
+    cluster.freeze()
+}
+
+/// Pods of nodes that go need places too.
+fn going(cluster: &Cluster) -> usize {
+    let goes = |name| {
+        let mut nodes = cluster.parts.nodes.iter();
+        nodes.any(|node| node.deleting && Some(&node.name) == name)
+    };
+    cluster.parts.pods.iter().filter(|pod| goes(pod.node())).count()
+}
+
+fn shape(spec: &mut PodSpec, cpu: u64, memory: u64, traits: Vec<PodTrait>) {
+    spec.requests.set(ResourceName::Cpu, Amount::new(cpu));
+    spec.requests.set(ResourceName::Memory, Amount::new(memory));
+    for edit in traits.into_iter().map(PodTrait::edit) {
+        edit(spec);
+    }
+}
+
+fn weights() -> impl Strategy<Value = Weights> {
+    (500_000_u64..2_000_000, 0_u64..50_000).prop_map(|(price_millionths, hour)| Weights {
+        price_millionths,
+        node_hour: Price::from_micros(hour),
+    })
+}
+
+fn instance_type(limited: bool) -> impl Strategy<Value = InstanceType> {
+    let price = 50_000_u64..120_000;
+    let spot = prop::option::of((0_usize..2, 20_u64..90));
+    let limit = prop::option::weighted(if limited { 0.3 } else { 0.0 }, 1_u32..3);
+    let gpu = prop::option::weighted(0.2, 1_u64..3);
+    (
+        1_u64..=4,
+        1_u64..=4,
+        3_u64..=8,
+        price,
+        spot,
+        limit,
+        gpu,
+        select(vec!["amd64", "arm64"]),
+    )
+        .prop_map(|(cpu, memory, pods, price, spot, limit, gpu, arch)| {
+            let dollars = Price::from_micros(price * (cpu + memory) / 2).to_string();
+            let mut machine = machine("", "0", "0", &dollars);
+            machine.capacity = amounts(&format!("{}", 2 * cpu), &format!("{}Gi", 4 * memory), pods);
+            if let Some(gpu) = gpu {
+                machine.capacity.set("nvidia.com/gpu".into(), Amount::new(gpu));
+                let count = gpu.to_string();
+                machine
+                    .labels
+                    .insert("karpenter.k8s.aws/instance-gpu-count".to_owned(), count);
+            }
+            machine.allocatable = machine.capacity.clone();
+            let cpu = machine.capacity.get(&ResourceName::Cpu);
+            machine
+                .allocatable
+                .set(ResourceName::Cpu, cpu.minus(Amount::new(70)));
+            machine
+                .labels
+                .insert("kubernetes.io/arch".to_owned(), arch.to_owned());
+            if let Some((zone, percent)) = spot {
+                let price = machine.offerings[zone].price.micros() * percent / 100;
+                machine.offerings.push(Offering {
+                    capacity_type: CapacityType::Spot,
+                    price: Price::from_micros(price),
+                    limit,
+                    ..machine.offerings[zone].clone()
+                });
+                machine
+                    .offerings
+                    .sort_by(|one, two| (&one.zone, one.capacity_type).cmp(&(&two.zone, two.capacity_type)));
+            }
+            machine
+        })
+}
+
+/// One thing that is special about a pod.
+#[derive(Clone, Debug)]
+enum PodTrait {
+    Zone(usize),
+    Team(&'static str),
+    TeamAffinity(Operator, &'static str),
+    EitherTerm(usize, &'static str),
+    CapacityType(CapacityType),
+    Arch(&'static str),
+    Tolerates(&'static str),
+    Gpu(u64),
+    Priority(i32),
+}
+
+impl PodTrait {
+    fn edit(self) -> Edit<PodSpec> {
+        Box::new(move |spec| match &self {
+            Self::Zone(zone) => spec.node_selector.extend(in_zone(ZONES[*zone])),
+            Self::Team(team) => {
+                spec.node_selector
+                    .extend(Labels::from([(TEAM.to_owned(), (*team).to_owned())]));
+            }
+            Self::TeamAffinity(operator, team) => {
+                spec.node_affinity = Some(affinity(&[&[(TEAM, *operator, &[team])]]));
+            }
+            Self::EitherTerm(zone, team) => {
+                spec.node_affinity = Some(affinity(&[
+                    &[(ZONE_LABEL, Operator::In, &[ZONES[*zone]])],
+                    &[(TEAM, Operator::In, &[team])],
+                ]));
+            }
+            Self::CapacityType(capacity_type) => {
+                let wanted = [capacity_type.as_str()];
+                spec.node_affinity = Some(affinity(&[&[(CAPACITY_TYPE_LABEL, Operator::In, &wanted)]]));
+            }
+            Self::Arch(arch) => {
+                spec.node_selector
+                    .insert("kubernetes.io/arch".to_owned(), (*arch).to_owned());
+            }
+            Self::Tolerates(key) => spec.tolerations.push(tolerates(key)),
+            Self::Gpu(count) => spec.requests.set("nvidia.com/gpu".into(), Amount::new(*count)),
+            Self::Priority(priority) => spec.priority = *priority,
+        })
+    }
+}
+
+fn pod_trait() -> impl Strategy<Value = PodTrait> {
+    let team = || select(vec!["red", "blue", "green"]);
+    let operator = select(vec![
+        Operator::In,
+        Operator::NotIn,
+        Operator::Exists,
+        Operator::DoesNotExist,
+    ]);
+    prop_oneof![
+        (0_usize..2).prop_map(PodTrait::Zone),
+        team().prop_map(PodTrait::Team),
+        (operator, team()).prop_map(|(operator, team)| PodTrait::TeamAffinity(operator, team)),
+        (0_usize..2, team()).prop_map(|(zone, team)| PodTrait::EitherTerm(zone, team)),
+        select(vec![CapacityType::Spot, CapacityType::OnDemand]).prop_map(PodTrait::CapacityType),
+        select(vec!["amd64", "arm64"]).prop_map(PodTrait::Arch),
+        select(vec!["", "dedicated"]).prop_map(PodTrait::Tolerates),
+        (1_u64..3).prop_map(PodTrait::Gpu),
+        (0_i32..3).prop_map(PodTrait::Priority),
+    ]
+}
+
+/// CPU in milli, memory in bytes, and what is special.
+fn pod_spec() -> impl Strategy<Value = PodDraft> {
+    let halves = (1_u64..=8, 1_u64..=8);
+    let traits = prop_oneof![
+        2 => Just(Vec::new()),
+        2 => prop::collection::vec(pod_trait(), 1..=1),
+        1 => prop::collection::vec(pod_trait(), 2..=3),
+    ];
+    (halves, traits).prop_map(|((cpu, memory), traits)| (cpu * 450, memory << 29, traits))
+}
+
+/// One thing that is special about a pool.
+#[derive(Clone, Debug)]
+enum PoolTrait {
+    OpenTeam,
+    TeamExists,
+    TeamNotIn(&'static str),
+    FixedTeam(&'static str),
+    Zone(usize),
+    CapacityType(CapacityType),
+    Tainted(TaintEffect),
+    Startup,
+    Weight(u32),
+    Nodes(u64),
+    Cpu(u64),
+}
+
+impl PoolTrait {
+    fn edit(self) -> Edit<crate::model::node_pool::NodePool> {
+        Box::new(move |pool| {
+            let mut require = |key: &str, operator: Operator, values: &[&str]| {
+                pool.requirements
+                    .add_all(&requirements(&[(key, operator, values)]));
+            };
+            match &self {
+                Self::OpenTeam => require(TEAM, Operator::In, &["red", "blue"]),
+                Self::TeamExists => require(TEAM, Operator::Exists, &[]),
+                Self::TeamNotIn(team) => require(TEAM, Operator::NotIn, &[team]),
+                Self::FixedTeam(team) => require(TEAM, Operator::In, &[team]),
+                Self::Zone(zone) => require(ZONE_LABEL, Operator::In, &[ZONES[*zone]]),
+                Self::CapacityType(capacity_type) => {
+                    require(CAPACITY_TYPE_LABEL, Operator::In, &[capacity_type.as_str()]);
+                }
+                Self::Tainted(effect) => pool.taints.push(Taint {
+                    effect: *effect,
+                    ..taint("dedicated", "")
+                }),
+                Self::Startup => pool.startup_taints.push(taint("starting", "")),
+                Self::Weight(weight) => pool.weight = *weight,
+                Self::Nodes(nodes) => pool.limits.nodes = Some(*nodes),
+                Self::Cpu(cpu) => pool
+                    .limits
+                    .resources
+                    .set(ResourceName::Cpu, Amount::new(cpu * 1_000)),
+            }
+        })
+    }
+}
+
+fn pool(ingredients: Ingredients) -> impl Strategy<Value = PoolDraft> {
+    let team = || select(vec!["red", "blue"]);
+    let effect = select(vec![TaintEffect::NoSchedule, TaintEffect::PreferNoSchedule]);
+    let any = prop_oneof![
+        Just(PoolTrait::OpenTeam),
+        Just(PoolTrait::TeamExists),
+        team().prop_map(PoolTrait::TeamNotIn),
+        team().prop_map(PoolTrait::FixedTeam),
+        (0_usize..2).prop_map(PoolTrait::Zone),
+        select(vec![CapacityType::Spot, CapacityType::OnDemand]).prop_map(PoolTrait::CapacityType),
+        effect.prop_map(PoolTrait::Tainted),
+        Just(PoolTrait::Startup),
+    ];
+    let weight = if ingredients.weights { 0.3 } else { 0.0 };
+    let limit = if ingredients.limits { 0.2 } else { 0.0 };
+    (
+        prop::collection::vec(any, 0..=2),
+        prop::option::weighted(weight, (1_u32..3).prop_map(PoolTrait::Weight)),
+        prop::option::weighted(limit, (0_u64..4).prop_map(PoolTrait::Nodes)),
+        prop::option::weighted(limit, (2_u64..16).prop_map(PoolTrait::Cpu)),
+    )
+        .prop_map(|(mut traits, weight, nodes, cpu)| {
+            traits.extend(weight.into_iter().chain(nodes).chain(cpu));
+            traits
+        })
+}
+
+/// Type, pool, zone, pods there and a state (0 cordoned, 1 deleting, 2 not ready, else fine).
+fn node() -> impl Strategy<Value = NodeDraft> {
+    let pod = (1_u64..=4, 1_u64..=4).prop_map(|(cpu, memory)| (cpu * 450, memory << 29));
+    (
+        0_usize..4,
+        0_usize..2,
+        0_usize..2,
+        prop::collection::vec(pod, 0..=2),
+        0_u8..12,
+    )
+}
