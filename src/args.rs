@@ -40,9 +40,32 @@ Examples:
   dovetail explain pod web-0 -n shop -f dump.yaml       why is it pending, what would help?
   dovetail catalog show m7i.xlarge                      what is known about an instance type";
 
+const PLAN_EXAMPLES: &str = "\
+Examples:
+  dovetail plan -f dump.yaml                            one screen for people
+  kubectl get ... -A -o yaml | dovetail plan -f -       from standard input
+  dovetail plan -f dump.yaml -o html > plan.html        the packing as a page
+  dovetail plan -f dump.yaml -o yaml | kubectl create -f -
+  dovetail plan -f dump.yaml --set nodepool/default.spec.limits.cpu=200
+  dovetail plan -f dump.yaml -o json > before.json
+  dovetail plan -f dump.yaml -f new-nodepool.yaml --diff before.json
+
+Exit status: 0 when a plan was made, 1 on an error; with --exit-code, 2 when a pod could not be placed.";
+
+const EXPLAIN_EXAMPLES: &str = "\
+Examples:
+  dovetail explain pod default/web-0 -f dump.yaml
+  dovetail explain pod web-0 -n default -f dump.yaml -o json";
+
 /// The subcommands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Say which nodes to launch for the pending pods, what they cost, and what finds no home
+    #[command(after_help = PLAN_EXAMPLES)]
+    Plan(PlanArgs),
+    /// Say why a pod goes where it goes, or what refuses it
+    #[command(subcommand)]
+    Explain(Explain),
     /// Look into the EC2 catalogue
     Catalog(CatalogArgs),
     /// Print the custom resource definitions
@@ -57,6 +80,14 @@ pub enum Command {
         /// The shell.
         shell: Shell,
     },
+}
+
+/// What can be explained.
+#[derive(Debug, Subcommand)]
+pub enum Explain {
+    /// A pod: its place and what else was there, or every refusal and the smallest fix
+    #[command(after_help = EXPLAIN_EXAMPLES)]
+    Pod(ExplainPodArgs),
 }
 
 /// When output is coloured.
@@ -115,12 +146,12 @@ pub struct SolveArgs {
         help_heading = "Solver"
     )]
     pub engine: EngineName,
-    /// Time for improving the first plan: 300ms, 1s, 2m
-    #[arg(long, value_name = "DURATION", default_value = "1s", value_parser = parse_duration, help_heading = "Solver")]
-    pub time_budget: Duration,
-    /// Stop improving this near to the lower bound: 0.005 or 0.5%
-    #[arg(long, value_name = "SHARE", default_value = "0.5%", value_parser = parse_gap, help_heading = "Solver")]
-    pub gap: Gap,
+    /// Time for improving the first plan: 300ms, 1s, 2m [default: the PackingPolicies' least, else 1s]
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration, help_heading = "Solver")]
+    pub time_budget: Option<Duration>,
+    /// Stop improving this near to the lower bound: 0.005 or 0.5% [default: the PackingPolicies' least, else 0.5%]
+    #[arg(long, value_name = "SHARE", value_parser = parse_gap, help_heading = "Solver")]
+    pub gap: Option<Gap>,
     /// Seed of all ties broken at random
     #[arg(long, value_name = "NUMBER", default_value_t = 0, help_heading = "Solver")]
     pub seed: u64,

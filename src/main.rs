@@ -20,16 +20,20 @@ fn main() -> ExitCode {
             return ExitCode::from(u8::from(usage.use_stderr()));
         }
     };
-    let choice = match cli.color {
-        ColorWhen::Auto => AutoStream::choice(&io::stdout()),
-        ColorWhen::Always => ColorChoice::Always,
-        ColorWhen::Never => ColorChoice::Never,
+    let (choice, error_choice) = match cli.color {
+        ColorWhen::Auto => (
+            AutoStream::choice(&io::stdout()),
+            AutoStream::choice(&io::stderr()),
+        ),
+        ColorWhen::Always => (ColorChoice::Always, ColorChoice::Always),
+        ColorWhen::Never => (ColorChoice::Never, ColorChoice::Never),
     };
     let mut out = AutoStream::new(
         Box::new(BufWriter::new(io::stdout().lock())) as Box<dyn Write>,
         choice,
     );
-    let ended = commands::run(&cli, &mut out).and_then(|ending| {
+    let mut remarks = AutoStream::new(io::stderr().lock(), error_choice);
+    let ended = commands::run(&cli, &mut out, &mut remarks).and_then(|ending| {
         out.flush()?;
         Ok(ending)
     });
@@ -40,7 +44,7 @@ fn main() -> ExitCode {
         Err(error) => {
             // What was written before the error belongs before it.
             let _flushed = out.flush();
-            let _written = writeln!(io::stderr(), "dovetail: {error:#}");
+            let _written = writeln!(remarks, "dovetail: {error:#}");
             ExitCode::FAILURE
         }
     }

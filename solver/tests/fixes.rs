@@ -14,7 +14,7 @@ use dovetail_solver::{PlanOptions, Unlimited, plan};
 fn planned(snapshot: &Snapshot) -> PlanBody {
     let options = PlanOptions::default();
     let first = plan(snapshot, &options, &Unlimited).unwrap();
-    with_fixes(snapshot, first, &options, &Unlimited)
+    with_fixes(snapshot, first, &options, &Unlimited, None)
         .unwrap()
         .into_body()
 }
@@ -22,7 +22,7 @@ fn planned(snapshot: &Snapshot) -> PlanBody {
 fn fix_of(body: &PlanBody, pod: &str) -> Option<String> {
     let name = PodName::new("default", pod);
     let refusal = body.unschedulable.iter().find(|refusal| refusal.pod == name);
-    refusal.unwrap_or_else(|| panic!("{pod} has a place")).fix.clone()
+    refusal.unwrap().fix.clone()
 }
 
 fn machines() -> Cluster {
@@ -36,7 +36,7 @@ fn limited(cpu: u64) -> impl FnOnce(&mut dovetail_solver::model::node_pool::Node
     move |pool| {
         pool.limits
             .resources
-            .set(ResourceName::Cpu, Amount::new(cpu * 1_000))
+            .set(ResourceName::Cpu, Amount::new(cpu * 1_000));
     }
 }
 
@@ -99,7 +99,7 @@ fn the_one_missing_toleration_is_named() {
     );
     assert_eq!(fix_of(&body, "p-1"), fix_of(&body, "p-0"));
     let two = machines().pool_with("gpu", |pool| {
-        pool.taints = vec![taint("gpu", "yes"), taint("team", "a")]
+        pool.taints = vec![taint("gpu", "yes"), taint("team", "a")];
     });
     let body = planned(&two.pods("p", 1, "1", "1Gi").freeze());
     assert_eq!(fix_of(&body, "p-0"), None, "two tolerations are two changes");

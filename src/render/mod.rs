@@ -37,19 +37,44 @@ pub struct Origin {
     pub region_reason: String,
     /// Spot prices are guesses.
     pub spot_is_estimated: bool,
-    /// Remarks on the whole input, one line each.
-    pub notes: Vec<String>,
-    /// What was dropped or looks wrong in the input.
+    /// What was dropped or looks wrong in the input, the loudest first.
     pub warnings: Vec<Warning>,
 }
 
 /// Something in the input that was dropped or looks wrong.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Warning {
+    /// How loud.
+    pub loudness: Loudness,
     /// In a word or two: warnings are counted by it.
     pub reason: String,
+    /// How many things it stands for.
+    pub count: u64,
     /// Where, and what was expected.
     pub text: String,
+}
+
+/// How loud a remark is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Loudness {
+    /// Something that was given isn't in the plan.
+    Error,
+    /// The plan may be wrong in the way that is said.
+    Warning,
+    /// Good to know.
+    Note,
+}
+
+impl Loudness {
+    /// The word before the text.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Warning => "warning",
+            Self::Note => "note",
+        }
+    }
 }
 
 /// Dollars for people: `$0.1785`, `$1,204.50`. Small amounts have up to four decimals, large ones two.

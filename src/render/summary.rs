@@ -148,6 +148,11 @@ pub(crate) fn node_counts(snapshot: &Snapshot, plan: &PlanBody) -> (usize, usize
     (before, before + plan.launch.len() - leaving.min(before))
 }
 
+/// Whether anything is known of how cheap a plan could be: a bound of nothing under a cost says nothing.
+pub(crate) fn bound_is_known(plan: &PlanBody) -> bool {
+    plan.cost.lower_bound.micros() > 0 || plan.cost.objective.micros() <= 0
+}
+
 /// What is proven about the cost, in one sentence.
 pub(crate) fn proof(plan: &PlanBody) -> String {
     let bound = dollars(plan.cost.lower_bound.micros());
@@ -157,6 +162,9 @@ pub(crate) fn proof(plan: &PlanBody) -> String {
             "within {} of the lower bound {bound}/h, as near as was asked for",
             percent(plan.cost.gap.0)
         ),
+        ProofKind::Heuristic if !bound_is_known(plan) => {
+            "how far from the least possible isn't known".to_owned()
+        }
         ProofKind::Heuristic => format!(
             "at most {} above the least possible (lower bound {bound}/h)",
             percent(plan.cost.gap.0)

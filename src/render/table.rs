@@ -9,7 +9,7 @@ use dovetail_solver::model::plan::{NodeAction, NodePlan};
 
 use super::style::{BAD, FAINT, GOOD, HEADING, Paint, STRONG, WARN, plain};
 use super::summary::{LaunchGroup, Refused, launch_groups, node_counts, pending, proof, refused};
-use super::{Report, Warning, counted, dollars, thousands};
+use super::{Loudness, Origin, Report, counted, dollars, thousands};
 
 /// How much to show.
 #[derive(Clone, Copy, Debug, Default)]
@@ -26,6 +26,14 @@ const NODES_SHOWN: usize = 5;
 const REFUSED_SHOWN: usize = 6;
 const WARNINGS_SHOWN: usize = 4;
 
+/// `String` as a formatting target never fails.
+macro_rules! line {
+    ($text:expr) => { $text.push('\n') };
+    ($text:expr, $($argument:tt)*) => {{
+        let _infallible = writeln!($text, $($argument)*);
+    }};
+}
+
 /// The text, with colours (the stream drops them where there is no terminal).
 #[must_use]
 pub fn render(report: &Report<'_>, options: TableOptions) -> String {
@@ -34,16 +42,12 @@ pub fn render(report: &Report<'_>, options: TableOptions) -> String {
     launches(report, options, &mut text);
     existing(report, options, &mut text);
     unplaced(report, options, &mut text);
-    warnings(report, options, &mut text);
+    let remarks = remarks(report.origin, options);
+    if !remarks.is_empty() {
+        line!(text);
+        text.push_str(&remarks);
+    }
     text
-}
-
-/// `String` as a formatting target never fails.
-macro_rules! line {
-    ($text:expr) => { $text.push('\n') };
-    ($text:expr, $($argument:tt)*) => {{
-        let _infallible = writeln!($text, $($argument)*);
-    }};
 }
 
 fn header(report: &Report<'_>, text: &mut String) {
@@ -172,12 +176,19 @@ fn launch_row(group: &LaunchGroup<'_>) -> Vec<String> {
         launch.capacity_type.to_string(),
         plain(launch.zone.as_str()),
         plain(launch.node_pool.as_str()),
-        launch.price.to_string(),
-        dollars(group.micros).trim_start_matches('$').to_owned(),
+        figure(launch.price.cost().micros()),
+        figure(group.micros),
         thousands(group.pods as u64),
         fill(group.cpu_fill),
         fill(group.memory_fill),
     ]
+}
+
+/// Dollars in a column: always four decimals, so that they stand one below the other.
+fn figure(micros: i64) -> String {
+    let ten_thousandths = (micros.unsigned_abs() + 50) / 100;
+    let (whole, fraction) = (ten_thousandths / 10_000, ten_thousandths % 10_000);
+    format!("{}.{fraction:04}", thousands(whole))
 }
 
 fn existing(report: &Report<'_>, options: TableOptions, text: &mut String) {
@@ -299,35 +310,48 @@ pub(super) fn reasons(reasons: &[Reason], text: &mut String) {
     }
 }
 
-fn warnings(report: &Report<'_>, options: TableOptions, text: &mut String) {
-    let origin = report.origin;
-    if origin.warnings.is_empty() && origin.notes.is_empty() {
-        return;
+/// What there is to say about the input: the first few in full, the rest counted by reason.
+#[must_use]
+pub fn remarks(origin: &Origin, options: TableOptions) -> String {
+    let mut text = String::new();
+    let label = |loudness: Loudness| {
+        let style = match loudness {
+            Loudness::Error => BAD,
+            Loudness::Warning => WARN,
+            Loudness::Note => FAINT,
+        };
+        Paint(style, loudness.as_str()).to_string()
+    };
+    let all = &origin.warnings;
+    // What is only good to know is counted, unless everything is wanted.
+    let serious = all
+        .iter()
+        .take_while(|warning| warning.loudness != Loudness::Note)
+        .count();
+    let listed = if options.verbose {
+        all.len()
+    } else {
+        shown(serious, WARNINGS_SHOWN, options)
+    };
+    for warning in &all[..listed] {
+        line!(text, "{}: {}", label(warning.loudness), plain(&warning.text));
     }
-    line!(text);
-    for note in &origin.notes {
-        line!(text, "{} {}", Paint(WARN, "note:"), plain(note));
+    let mut counts: BTreeMap<(Loudness, &str), u64> = BTreeMap::new();
+    for warning in &all[listed..] {
+        *counts.entry((warning.loudness, &warning.reason)).or_default() += warning.count;
     }
-    let shown = shown(origin.warnings.len(), WARNINGS_SHOWN, options);
-    for Warning {
-        reason: _,
-        text: warning,
-    } in &origin.warnings[..shown]
-    {
-        line!(text, "{} {}", Paint(WARN, "warning:"), plain(warning));
-    }
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for warning in &origin.warnings[shown..] {
-        *counts.entry(&warning.reason).or_default() += 1;
-    }
-    if !counts.is_empty() {
+    for loudness in [Loudness::Error, Loudness::Warning, Loudness::Note] {
         let counts: Vec<String> = counts
-            .into_iter()
-            .map(|(reason, count)| format!("{} × {}", thousands(count as u64), plain(reason)))
+            .iter()
+            .filter(|((at, _), _)| *at == loudness)
+            .map(|((_, reason), count)| format!("{} × {}", thousands(*count), plain(reason)))
             .collect();
-        let summary = format!("and {} (--verbose lists them)", counts.join(", "));
-        line!(text, "{} {}", Paint(WARN, "warning:"), Paint(FAINT, &summary));
+        if !counts.is_empty() {
+            let summary = format!("{} (--verbose lists them)", counts.join(", "));
+            line!(text, "{}: {}", label(loudness), Paint(FAINT, &summary));
+        }
     }
+    text
 }
 
 /// How many of a list are printed: one more than the rest isn't worth a line that says "1 more".

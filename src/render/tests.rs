@@ -18,7 +18,7 @@ use dovetail_solver::model::requirement::Requirements;
 use dovetail_solver::model::resources::Resources;
 use dovetail_solver::model::snapshot::{Snapshot, SnapshotParts};
 
-use super::{Origin, Report, Warning, diff, explain, html, table};
+use super::{Loudness, Origin, Report, Warning, diff, explain, html, table};
 
 fn amounts(cpu: &str, memory: &str, pods: &str) -> Resources {
     Resources::parse([("cpu", cpu), ("memory", memory), ("pods", pods)], Rounding::Up).unwrap()
@@ -173,13 +173,14 @@ fn plan() -> PlanBody {
 
 fn origin() -> Origin {
     let warning = |number: u32| Warning {
+        loudness: Loudness::Warning,
         reason: "unknown field".to_owned(),
+        count: 1,
         text: format!("shop.yaml, document {number}: unknown field"),
     };
     Origin {
         region_reason: "the nodes' region label".to_owned(),
         spot_is_estimated: true,
-        notes: Vec::new(),
         warnings: (1..=9).map(warning).collect(),
     }
 }
@@ -221,7 +222,7 @@ warning: shop.yaml, document 1: unknown field
 warning: shop.yaml, document 2: unknown field
 warning: shop.yaml, document 3: unknown field
 warning: shop.yaml, document 4: unknown field
-warning: and 5 × unknown field (--verbose lists them)
+warning: 5 × unknown field (--verbose lists them)
 ";
         assert_eq!(text, expected);
     });

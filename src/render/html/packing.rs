@@ -14,6 +14,8 @@ use super::super::{Report, dollars};
 
 /// A node with more pods than this gets one block for each kind of pod.
 const MOST_BLOCKS: usize = 48;
+/// A pod below this share of its node, in millionths, is too narrow for its name: pods alike share a block.
+const NARROW: u64 = 45_000;
 /// So many names stand in one hover text.
 const NAMES_SHOWN: usize = 12;
 
@@ -299,7 +301,8 @@ fn blocks(report: &Report<'_>, pods: &[(Part, &PodName, Resources)], allocatable
             let each = if names.len() == 1 { "" } else { "each " };
             format!("{}\n{each}{requests}", listed(&names))
         };
-        let chunks = if merged { names.len() } else { 1 };
+        let narrow = part_of(ResourceName::Cpu, 1).max(part_of(ResourceName::Memory, 1)) < NARROW;
+        let chunks = if merged || narrow { names.len() } else { 1 };
         blocks.extend(names.chunks(chunks).map(|names| Block {
             part,
             workload: workload.clone(),

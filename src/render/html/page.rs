@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use dovetail_solver::model::plan::{NodeAction, ProofKind};
 use dovetail_solver::model::resources::ResourceName;
 
-use super::super::summary::{node_counts, proof, refused};
+use super::super::summary::{bound_is_known, node_counts, proof, refused};
 use super::super::{Report, counted, dollars, percent, thousands};
 use super::packing::{Bar, Block, Part, existing, launches};
 use super::{css_percent, escape};
@@ -96,6 +96,11 @@ fn figures(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
     }
     let change = cost.after - cost.before;
     let sign = if change.micros() > 0 { "+" } else { "" };
+    let gap = if bound_is_known(plan) {
+        percent(cost.gap.0)
+    } else {
+        "?".to_owned()
+    };
     write!(
         out,
         "<p class=\"faint\">{sign}{} per hour</p></div>\n<div class=\"card\"><h2>Above the lower bound</h2><p class=\"big {}\">{}</p><p class=\"faint\">{}</p></div>\n",
@@ -105,7 +110,7 @@ fn figures(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
         } else {
             "good"
         },
-        percent(cost.gap.0),
+        gap,
         escape(&proof(plan))
     )?;
     writeln!(
@@ -216,8 +221,8 @@ impl Drawing {
         };
         write!(
             out,
-            "<li><div class=\"what\" title=\"{}\">{times}<b>{}</b>{action} <span class=\"faint\">{}</span></div>\
-             <div class=\"price\">{}<span class=\"faint\">/h{}</span></div>\n\
+            "<li><div class=\"head\"><div class=\"what\" title=\"{}\">{times}<b>{}</b>{action} <span class=\"faint\">{}</span></div>\
+             <div class=\"price\">{}<span class=\"faint\">/h{}</span></div></div>\n\
              <div class=\"node\" role=\"img\" aria-label=\"{}: CPU {} %, memory {} % used\" style=\"--sc:{};--sm:{}\">",
             escape(&bar.hint),
             escape(name),
@@ -257,6 +262,11 @@ impl Drawing {
             Some((_, name)) => name,
             None => &block.workload,
         };
+        let (many, number) = if block.count > 1 {
+            (" many", format!(";--n:{}", block.count))
+        } else {
+            ("", String::new())
+        };
         let count = if block.count > 1 {
             format!(" × {}", block.count)
         } else {
@@ -264,7 +274,7 @@ impl Drawing {
         };
         write!(
             out,
-            "<span class=\"{class}\" style=\"--h:{hue};--c:{};--m:{}\" title=\"{}\">{}{count}</span>",
+            "<span class=\"{class}{many}\" style=\"--h:{hue};--c:{};--m:{}{number}\" title=\"{}\"><b>{}{count}</b></span>",
             css_percent(block.cpu),
             css_percent(block.memory),
             escape(&block.hint),
@@ -319,12 +329,8 @@ fn unplaced(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
 const WARNINGS_SHOWN: usize = 200;
 
 fn remarks(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
-    let origin = report.origin;
-    let all = origin
-        .notes
-        .iter()
-        .chain(origin.warnings.iter().map(|warning| &warning.text));
-    let number = origin.notes.len() + origin.warnings.len();
+    let all = &report.origin.warnings;
+    let number = all.len();
     if number == 0 {
         return Ok(());
     }
@@ -333,8 +339,13 @@ fn remarks(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
         "<details><summary><h2>{} about the input</h2></summary>\n<ul class=\"remarks\">\n",
         counted(number, "remark", "remarks")
     )?;
-    for remark in all.take(WARNINGS_SHOWN) {
-        writeln!(out, "<li>{}</li>", escape(remark))?;
+    for remark in all.iter().take(WARNINGS_SHOWN) {
+        writeln!(
+            out,
+            "<li><b class=\"tag\">{}</b> {}</li>",
+            remark.loudness.as_str(),
+            escape(&remark.text)
+        )?;
     }
     if number > WARNINGS_SHOWN {
         writeln!(out, "<li>and {} more</li>", number - WARNINGS_SHOWN)?;

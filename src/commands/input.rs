@@ -1,0 +1,202 @@
+//! What `plan` and `explain` have in common: read the objects, freeze them, plan.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use dovetail_solver::explain::with_fixes;
+use dovetail_solver::model::name::PodName;
+use dovetail_solver::model::plan::{Checked, Gap, Plan};
+use dovetail_solver::model::snapshot::Snapshot;
+use dovetail_solver::model::time::Timestamp;
+use dovetail_solver::{Engine, PlanOptions, WorkLimit, plan};
+
+use crate::args::{EngineName, InputArgs, SolveArgs};
+use crate::clock::Deadline;
+use crate::cluster::diagnostics::{Diagnostics, Note, Reason, Severity};
+use crate::cluster::index::Index;
+use crate::cluster::manifests::{self, Edit, Source};
+use crate::cluster::snapshot::{FreezeOptions, freeze};
+use crate::render::{Loudness, Origin, Warning};
+
+/// Improving stops here where neither an option nor a policy says so.
+const DEFAULT_BUDGET: Duration = Duration::from_secs(1);
+/// Near enough to the bound, in millionths, where neither an option nor a policy says so.
+const DEFAULT_GAP: Gap = Gap(5_000);
+/// The search for fixes is bounded by counts; this only ends it where something unforeseen makes each try slow.
+const FIX_BUDGET: Duration = Duration::from_secs(20);
+
+/// What was read, and what there is to say about it.
+pub(super) struct World {
+    pub(super) index: Index,
+    pub(super) snapshot: Snapshot,
+    pub(super) origin: Origin,
+    time_budget: Option<Duration>,
+    gap: Option<Gap>,
+}
+
+/// Reads and freezes.
+pub(super) fn read(args: &InputArgs) -> anyhow::Result<World> {
+    if let Some(context) = &args.context {
+        bail!("--context {context} isn't there yet: pipe `kubectl get … -A -o yaml` into -f - instead");
+    }
+    let edits = args
+        .set
+        .iter()
+        .map(|text| {
+            text.parse::<Edit>()
+                .with_context(|| format!("reading --set {text}"))
+        })
+        .collect::<anyhow::Result<Vec<Edit>>>()?;
+    let sources: Vec<Source> = args
+        .filenames
+        .iter()
+        .map(|name| Source::from(name.as_str()))
+        .collect();
+    let manifests::Read {
+        index,
+        mut diagnostics,
+    } = manifests::read(&sources, &edits)?;
+    if index.is_empty() && diagnostics.has_errors() {
+        bail!("nothing could be read: {}", first_errors(&diagnostics));
+    }
+    let options = FreezeOptions {
+        region: args.region.clone(),
+        now: Timestamp(args.now.unwrap_or_else(jiff::Timestamp::now).as_second()),
+    };
+    let frozen = freeze(&index, &options)?;
+    diagnostics.extend(frozen.notes);
+    Ok(World {
+        index,
+        origin: Origin {
+            region_reason: region_reason(&frozen.region_reason),
+            spot_is_estimated: frozen.spot_is_estimated,
+            warnings: warnings(&diagnostics),
+        },
+        snapshot: frozen.snapshot,
+        time_budget: frozen.time_budget,
+        gap: frozen.gap,
+    })
+}
+
+fn first_errors(diagnostics: &Diagnostics) -> String {
+    const SHOWN: usize = 3;
+    let errors = diagnostics
+        .notes()
+        .iter()
+        .filter(|note| note.severity == Severity::Error);
+    let errors: Vec<String> = errors.map(ToString::to_string).collect();
+    let more = errors.len().saturating_sub(SHOWN);
+    let shown = errors.into_iter().take(SHOWN).collect::<Vec<_>>().join("; ");
+    if more > 0 {
+        format!("{shown}; and {more} more")
+    } else {
+        shown
+    }
+}
+
+fn region_reason(reason: &str) -> String {
+    match reason {
+        "flag" => "--region",
+        "node labels" => "the nodes' region label",
+        "default" => "the default, since no node names a region",
+        other => other,
+    }
+    .to_owned()
+}
+
+/// The loudest first, otherwise in order of appearance; with what was counted and not kept.
+fn warnings(diagnostics: &Diagnostics) -> Vec<Warning> {
+    let mut kept: BTreeMap<Reason, u64> = BTreeMap::new();
+    let mut warnings = Vec::new();
+    for note in diagnostics.notes() {
+        *kept.entry(note.reason).or_default() += note.count;
+        warnings.push(warning(note));
+    }
+    for (reason, things) in diagnostics.counts() {
+        let left = things.saturating_sub(kept.get(&reason).copied().unwrap_or(0));
+        if left > 0 {
+            warnings.push(Warning {
+                loudness: Loudness::Warning,
+                reason: spelt_out(reason),
+                count: left,
+                text: format!("{left} more: {}", spelt_out(reason)),
+            });
+        }
+    }
+    warnings.sort_by_key(|warning| warning.loudness);
+    warnings
+}
+
+fn warning(note: &Note) -> Warning {
+    Warning {
+        loudness: match note.severity {
+            Severity::Error => Loudness::Error,
+            Severity::Warning => Loudness::Warning,
+            Severity::Info => Loudness::Note,
+        },
+        reason: spelt_out(note.reason),
+        count: note.count,
+        text: if note.count > 1 {
+            format!("{note} ({} of them)", note.count)
+        } else {
+            note.to_string()
+        },
+    }
+}
+
+/// `unknownField` → `unknown field`.
+fn spelt_out(reason: Reason) -> String {
+    let mut text = String::new();
+    for c in reason.as_str().chars() {
+        if c.is_ascii_uppercase() {
+            text.push(' ');
+        }
+        text.push(c.to_ascii_lowercase());
+    }
+    text
+}
+
+/// Refuses what later versions will do, so that nobody believes it was done.
+pub(super) fn refuse_what_is_not_there_yet(args: &SolveArgs) -> anyhow::Result<()> {
+    if args.engine == EngineName::Ilp {
+        bail!("--engine ilp isn't there yet (there are greedy and auto)");
+    }
+    if args.consolidate {
+        bail!("--consolidate isn't there yet: only pending pods are placed, existing nodes stay as they are");
+    }
+    if args.spot_to_spot {
+        bail!("--spot-to-spot isn't there yet: it belongs to consolidation");
+    }
+    if args.min_values_policy.is_some() {
+        bail!("--min-values-policy isn't there yet: minValues are kept strictly");
+    }
+    Ok(())
+}
+
+/// Plans, and looks for the smallest fixes: of all refused pods, or of one.
+pub(super) fn solve(
+    world: &World,
+    args: &SolveArgs,
+    only: Option<&PodName>,
+) -> anyhow::Result<Plan<Checked>> {
+    let options = PlanOptions {
+        engine: match args.engine {
+            EngineName::Greedy => Engine::Greedy,
+            EngineName::Auto | EngineName::Ilp => Engine::Auto,
+        },
+        gap: args.gap.or(world.gap).unwrap_or(DEFAULT_GAP),
+        seed: args.seed,
+        work_limit: WorkLimit(None),
+    };
+    let budget = args.time_budget.or(world.time_budget).unwrap_or(DEFAULT_BUDGET);
+    let planned = plan(&world.snapshot, &options, &Deadline::after(budget)).context("planning")?;
+    with_fixes(
+        &world.snapshot,
+        planned,
+        &options,
+        &Deadline::after(FIX_BUDGET),
+        only,
+    )
+    .context("looking for fixes")
+}
