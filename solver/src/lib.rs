@@ -12,6 +12,7 @@ pub mod check;
 pub mod explain;
 mod lift;
 pub mod lower;
+pub mod lp;
 pub mod model;
 mod options;
 pub mod pack;

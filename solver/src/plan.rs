@@ -1,24 +1,37 @@
-//! The pipeline: lower, run the engines, lift and check what each found, keep the best.
+//! The pipeline: lower, run the engines, keep the best plan that passes the check.
 //!
 //! Promises: the baseline always runs first, so there is always an answer; an engine whose plan fails the check costs
 //! nothing but itself; the same snapshot, options and work limit give the same plan to the byte, `work` apart.
 
 use thiserror::Error;
 
-use crate::check::{CheckFailure, Violation, check};
+use crate::check::{Violation, check};
 use crate::lift::lift;
 use crate::lower::{Problem, lower};
 use crate::model::money::Cost;
 use crate::model::plan::{Checked, Gap, Phase, Plan, PlanBody, ProofKind};
 use crate::model::snapshot::Snapshot;
-use crate::options::PlanOptions;
-use crate::pack::{Packing, karpenter_order};
+use crate::options::{Engine, PlanOptions};
+use crate::pack::effort::Effort;
+use crate::pack::filler::Filler;
+use crate::pack::lower_bound::{self, Prices};
+use crate::pack::random::Random;
+use crate::pack::{Packing, density, downsize, improve, karpenter_order};
 use crate::quota::Quota;
+
+/// Effort granted to the starts of the density greedy: a tenth of a second or so.
+const DENSITY_EFFORT: u64 = 12_000_000;
+/// Starts of the density greedy.
+const STARTS: usize = 8;
+/// Effort granted to ruin and recreate: a quarter of a second or so.
+const IMPROVE_EFFORT: u64 = 12_000_000;
+/// The same for whoever asks for a smaller gap than usual: until the quota says stop, mostly.
+const THOROUGH_EFFORT: u64 = 100_000_000;
 
 /// Why there is no plan.
 #[derive(Debug, Error)]
 pub enum PlanError {
-    /// Not even the baseline passed the check: a defect of the planner, not of the input.
+    /// No engine's plan passed the check: a defect of the planner, not of the input.
     #[error("no plan passed the check; the baseline breaks {} rules, the first: {}", violations.len(), first(violations))]
     Unsound {
         /// What the check found in the baseline's plan.
@@ -40,83 +53,223 @@ pub fn plan(
     quota: &dyn Quota,
 ) -> Result<Plan<Checked>, PlanError> {
     let problem = lower(snapshot);
+    let mut effort = Effort::new(options, quota);
     let mut contest = Contest {
         problem: &problem,
         quota,
         phases: Vec::new(),
-        best: None,
-        failures: Vec::new(),
+        packings: Vec::new(),
     };
-    contest.run("greedy", |problem| karpenter_order::pack(problem, false));
-    let _ = options;
-    let Contest {
-        phases,
-        best,
-        failures,
-        ..
-    } = contest;
-    let Some((_, plan)) = best else {
-        let violations = failures.into_iter().next().map(|failure| failure.violations);
-        return Err(PlanError::Unsound {
-            violations: violations.unwrap_or_default(),
-        });
-    };
-    let mut body = plan.into_body();
-    body.work.pods = problem.groups.iter().map(|group| group.pods.len()).sum();
-    body.work.groups = problem.groups.len();
-    body.work.offerings = problem.universe.bins.len();
-    body.work.phases = phases;
-    prove(&mut body, Cost::ZERO);
-    check(snapshot, Plan::propose(body)).map_err(|failure| PlanError::Unsound {
-        violations: failure.violations,
-    })
-}
-
-/// States what is known of the plan's distance to the best.
-fn prove(body: &mut PlanBody, lower_bound: Cost) {
-    body.cost.lower_bound = lower_bound;
-    body.cost.gap = Gap::between(body.cost.objective, lower_bound);
-    if body.cost.objective == lower_bound {
-        body.proof.kind = ProofKind::Optimal;
+    contest.baseline();
+    let counts = problem.counts();
+    let prices = lower_bound::prices(&problem, &counts);
+    if options.engine == Engine::Auto
+        && let Some(prices) = &prices
+    {
+        contest.search(prices, options, &mut effort);
     }
+    let mut violations = Vec::new();
+    let Contest {
+        mut phases, packings, ..
+    } = contest;
+    for (engine, packing) in best_first(packings, &problem) {
+        let mut body = lift(&problem, &packing);
+        body.work.pods = problem.groups.iter().map(|group| group.pods.len()).sum();
+        body.work.groups = problem.groups.len();
+        body.work.offerings = problem.universe.bins.len();
+        body.work.phases.clone_from(&phases);
+        body.proof.stopped = effort.stopped();
+        prove(&mut body, &problem, &packing, prices.as_ref(), options);
+        match check(snapshot, Plan::propose(body)) {
+            Ok(plan) => return Ok(plan),
+            Err(failure) => {
+                phases[engine].name.push_str(", refused by the check");
+                violations = failure.violations;
+            }
+        }
+    }
+    Err(PlanError::Unsound { violations })
 }
 
-/// The engines' plans, the best of them kept.
+/// Packings with their engines, the best first; of equals the earlier engine's.
+fn best_first(packings: Vec<Packing>, problem: &Problem<'_>) -> Vec<(usize, Packing)> {
+    let mut packings: Vec<(usize, Packing)> = packings.into_iter().enumerate().collect();
+    packings.sort_by_cached_key(|(engine, packing)| {
+        (packing.left_by_priority(problem), packing.cost(problem), *engine)
+    });
+    packings
+}
+
+/// States what is known of the plan's distance to the best that places the same pods.
+fn prove(
+    body: &mut PlanBody,
+    problem: &Problem<'_>,
+    packing: &Packing,
+    prices: Option<&Prices>,
+    options: &PlanOptions,
+) {
+    let placed: Vec<u64> = problem
+        .counts()
+        .iter()
+        .zip(&packing.left)
+        .map(|(count, left)| count - left)
+        .collect();
+    let cost = |micros: u64| Cost::from_micros(i64::try_from(micros).unwrap_or(i64::MAX));
+    let kept = body.cost.objective - cost(packing.cost(problem));
+    let bound = prices.map_or(0, |prices| prices.bound(problem, &placed));
+    debug_assert!(
+        bound <= packing.cost(problem),
+        "the bound holds for every packing"
+    );
+    body.cost.lower_bound = kept + cost(bound);
+    body.cost.gap = Gap::between(body.cost.objective, body.cost.lower_bound);
+    body.proof.kind = if body.cost.objective == body.cost.lower_bound {
+        ProofKind::Optimal
+    } else if body.cost.lower_bound > Cost::ZERO && body.cost.gap <= options.gap {
+        ProofKind::WithinGap
+    } else {
+        ProofKind::Heuristic
+    };
+}
+
+/// The engines' packings, in order.
 struct Contest<'a> {
     problem: &'a Problem<'a>,
     quota: &'a dyn Quota,
     phases: Vec<Phase>,
-    best: Option<(Packing, Plan<Checked>)>,
-    failures: Vec<CheckFailure>,
+    packings: Vec<Packing>,
 }
 
-impl Contest<'_> {
-    fn run(&mut self, name: &str, engine: impl FnOnce(&Problem<'_>) -> Packing) {
+impl<'a> Contest<'a> {
+    fn enter(&mut self, name: &str, engine: impl FnOnce(&'a Problem<'a>) -> Packing) {
         let start = self.quota.elapsed();
         let packing = engine(self.problem);
-        let better = self
-            .best
-            .as_ref()
-            .is_none_or(|(best, _)| packing.is_better_than(best, self.problem));
-        let price = |packing: &Packing| {
-            let micros: u64 = packing
-                .launched
-                .iter()
-                .map(|launched| self.problem.kinds[launched.kind].price.micros() * launched.count)
-                .sum();
-            Cost::from_micros(i64::try_from(micros).unwrap_or(i64::MAX))
-        };
-        let cost = price(&packing);
-        if better {
-            match check(self.problem.snapshot, Plan::propose(lift(self.problem, &packing))) {
-                Ok(plan) => self.best = Some((packing, plan)),
-                Err(failure) => self.failures.push(failure),
-            }
-        }
+        let micros: u64 = packing
+            .launched
+            .iter()
+            .map(|launched| self.problem.kinds[launched.kind].price.micros() * launched.count)
+            .sum();
         self.phases.push(Phase {
             name: name.to_owned(),
             seconds: self.quota.elapsed().saturating_sub(start),
-            cost,
+            cost: Cost::from_micros(i64::try_from(micros).unwrap_or(i64::MAX)),
         });
+        self.packings.push(packing);
     }
+
+    fn best(&self) -> Option<&Packing> {
+        let better = |one: &'_ &Packing, two: &'_ &Packing| {
+            let key =
+                |packing: &Packing| (packing.left_by_priority(self.problem), packing.cost(self.problem));
+            key(one).cmp(&key(two))
+        };
+        self.packings.iter().min_by(better)
+    }
+
+    /// Karpenter's order; where pods are left over and some matter more than others, once more by priority.
+    fn baseline(&mut self) {
+        self.enter("greedy", |problem| karpenter_order::pack(problem, false));
+        let left = self.packings[0].left_by_priority(self.problem);
+        if left.len() > 1 && left.iter().any(|(_, count)| *count > 0) {
+            self.enter("greedy by priority", |problem| {
+                karpenter_order::pack(problem, true)
+            });
+        }
+    }
+
+    /// The density greedy from several starts, then ruin and recreate on the best packing so far.
+    fn search(&mut self, prices: &Prices, options: &PlanOptions, effort: &mut Effort<'_>) {
+        let counts = self.problem.counts();
+        let values = prices.values();
+        let scale = scale(self.problem, &counts);
+        let floor = |packing: &Packing| {
+            let placed: Vec<u64> = counts
+                .iter()
+                .zip(&packing.left)
+                .map(|(count, left)| count - left)
+                .collect();
+            let bound = prices.bound(self.problem, &placed);
+            let slack = u128::from(bound) * u128::from(options.gap.0) / 1_000_000;
+            bound + u64::try_from(slack).unwrap_or(0)
+        };
+        let problem = self.problem;
+        let mut filler = Filler::new(problem, blended(problem, &values, &scale), &scale);
+        effort.grant(DENSITY_EFFORT);
+        self.enter("density", |problem| {
+            starts(problem, &mut filler, options.seed, effort)
+        });
+        let Some(best) = self.best().cloned() else { return };
+        if best.cost(problem) > floor(&best) {
+            let usual = options.gap >= PlanOptions::default().gap;
+            effort.grant(if usual { IMPROVE_EFFORT } else { THOROUGH_EFFORT });
+            let floor = floor(&best);
+            self.enter("improve", |problem| {
+                let mut packing = improve::improve(problem, &mut filler, best, floor, options.seed, effort);
+                downsize::downsize(problem, &mut packing);
+                packing
+            });
+        }
+    }
+}
+
+/// The best of several runs, the first with values as they are, the others shaken.
+fn starts<'a>(
+    problem: &'a Problem<'a>,
+    filler: &mut Filler<'a>,
+    seed: u64,
+    effort: &mut Effort<'_>,
+) -> Packing {
+    let values = filler.values.clone();
+    let mut random = Random::new(seed);
+    let mut best = density::pack(problem, filler, effort);
+    for start in 1..STARTS {
+        if effort.is_used_up() {
+            break;
+        }
+        let strength = 0.04 * f64::from(u32::try_from(start).unwrap_or(0));
+        for (shaken, value) in filler.values.iter_mut().zip(&values) {
+            *shaken = value * (1.0 + strength * (random.unit() - 0.5));
+        }
+        let other = density::pack(problem, filler, effort);
+        if other.is_better_than(&best, problem) {
+            best = other;
+        }
+    }
+    filler.values = values;
+    best
+}
+
+/// What a unit of each resource is worth where the bound's prices don't tell: its share of all that is asked for.
+#[expect(clippy::cast_precision_loss, reason = "guidance only")]
+fn scale(problem: &Problem<'_>, counts: &[u64]) -> Vec<f64> {
+    (0..problem.resources.len())
+        .map(|column| {
+            let total: f64 = counts
+                .iter()
+                .enumerate()
+                .map(|(group, count)| problem.request(group)[column] as f64 * *count as f64)
+                .sum();
+            if total > 0.0 { 1.0 / total } else { 0.0 }
+        })
+        .collect()
+}
+
+/// Values with a little of each pod's size mixed in, so that none is worth nothing.
+#[expect(clippy::cast_precision_loss, reason = "guidance only")]
+fn blended(problem: &Problem<'_>, values: &[f64], scale: &[f64]) -> Vec<f64> {
+    let counts = problem.counts();
+    let total: f64 = values
+        .iter()
+        .zip(&counts)
+        .map(|(value, count)| value * *count as f64)
+        .sum();
+    let size = |group: usize| -> f64 {
+        let request = problem.request(group).iter().zip(scale);
+        request.map(|(amount, scale)| *amount as f64 * scale).sum()
+    };
+    values
+        .iter()
+        .enumerate()
+        .map(|(group, value)| value + 0.01 * total.max(1.0) * size(group))
+        .collect()
 }

@@ -28,6 +28,12 @@ pub(super) struct Lifter<'a> {
     rooms: Vec<Option<Vec<u64>>>,
     /// Bins of each node pool by price, then names.
     by_price: Vec<Vec<usize>>,
+    /// Place of each bin in that order.
+    rank: Vec<usize>,
+    /// Shapes of each instance type, by node pool and type.
+    shapes: Vec<BTreeMap<usize, Vec<usize>>>,
+    /// Whether any label was left open and chosen.
+    any_labels: bool,
     daemons: Vec<Profile>,
     /// What the first choices of all launches leave.
     ledger: Ledger,
@@ -43,8 +49,17 @@ impl<'a> Lifter<'a> {
         for bin in 0..universe.bins.len() {
             by_price[universe.shape(bin).pool].push(bin);
         }
+        let mut rank = vec![0; universe.bins.len()];
         for bins in &mut by_price {
             bins.sort_by_key(|bin| sort_key(problem, *bin));
+            for (place, bin) in bins.iter().enumerate() {
+                rank[*bin] = place;
+            }
+        }
+        let mut shapes: Vec<BTreeMap<usize, Vec<usize>>> = vec![BTreeMap::new(); by_price.len()];
+        for (index, shape) in universe.shapes.iter().enumerate() {
+            let of_pool = &mut shapes[shape.pool];
+            of_pool.entry(shape.instance_type).or_default().push(index);
         }
         let mut ledger = Ledger::new(problem);
         for launched in &packing.launched {
@@ -56,6 +71,9 @@ impl<'a> Lifter<'a> {
                 .map(|bin| problem.bin_room(bin))
                 .collect(),
             by_price,
+            rank,
+            shapes,
+            any_labels: universe.variants.iter().any(|labels| !labels.is_empty()),
             daemons: problem
                 .snapshot
                 .daemon_sets
@@ -77,8 +95,8 @@ impl<'a> Lifter<'a> {
         }
         let problem = self.problem;
         let kind = &problem.kinds[launched.kind];
-        let by_price = |bin: &&usize| sort_key(problem, **bin);
-        let first = kind.bins.iter().min_by_key(by_price).copied().unwrap_or_default();
+        let by_price = |bin: &usize| self.rank[*bin];
+        let first = kind.bins.iter().copied().min_by_key(by_price).unwrap_or_default();
         let candidates = self.candidates(launched, first);
         let (bins, uniform) = self.within_limits(launched, candidates);
         let list = self.list(bins, first, &launched.filling);
@@ -123,21 +141,27 @@ impl<'a> Lifter<'a> {
         };
         let home = universe.shape(first);
         let mut types = BTreeSet::from([home.instance_type]);
-        let mut bins = Vec::new();
-        let mut dearest = None;
         for bin in self.by_price[home.pool].iter().copied() {
-            let shape = universe.shape(bin);
-            if types.len() == MOST_TYPES && !types.contains(&shape.instance_type) {
-                continue;
+            if types.len() == MOST_TYPES {
+                break;
             }
-            if holds(bin) {
-                types.insert(shape.instance_type);
-                dearest = Some(bin);
-                bins.push(bin);
+            let instance_type = universe.shape(bin).instance_type;
+            if !types.contains(&instance_type) && holds(bin) {
+                types.insert(instance_type);
             }
         }
-        debug_assert!(dearest.is_some(), "the first choice holds its own filling");
-        self.one_of_each(bins, first, &launched.filling)
+        let shapes = types
+            .iter()
+            .flat_map(|instance_type| &self.shapes[home.pool][instance_type]);
+        let mut bins: Vec<usize> = shapes
+            .flat_map(|shape| universe.shapes[*shape].bins.clone())
+            .filter(|bin| *bin != first && holds(*bin))
+            .collect();
+        if self.any_labels {
+            bins = self.one_of_each(bins, first, &launched.filling);
+        }
+        bins.sort_unstable_by_key(|bin| self.rank[*bin]);
+        bins
     }
 
     /// Offers that differ only in open labels once, with the launch's labels where they will do.
@@ -161,9 +185,7 @@ impl<'a> Lifter<'a> {
         }
         let home = (universe.shape(first).instance_type, universe.bins[first].offering);
         best.remove(&home);
-        let mut bins: Vec<usize> = best.into_values().collect();
-        bins.sort_by_key(|bin| sort_key(self.problem, *bin));
-        bins
+        best.into_values().collect()
     }
 
     /// Those that limits and limited offers still admit beside everything that was promised before; whether other
@@ -204,7 +226,8 @@ impl<'a> Lifter<'a> {
     fn list(&mut self, bins: Vec<usize>, first: usize, filling: &Filling) -> Arc<[Alternative]> {
         let problem = self.problem;
         let labels = self.labels(first, filling);
-        let variants = bins.iter().any(|bin| self.labels(*bin, filling) != labels);
+        let differs = |bin: &usize| self.labels(*bin, filling) != labels;
+        let variants = self.any_labels && bins.iter().any(differs);
         let key = (bins, if variants { first } else { usize::MAX }, labels);
         if let Some(list) = self.lists.get(&key) {
             return Arc::clone(list);

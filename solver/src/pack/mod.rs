@@ -3,8 +3,15 @@
 //! All of them work on groups and kinds, never on single pods or offerings. Floats are confined to this folder and
 //! `lp`; what they suggest is checked in integers before it counts.
 
+pub mod density;
+pub mod downsize;
+pub mod effort;
+pub mod filler;
+pub mod improve;
 pub mod karpenter_order;
 pub mod ledger;
+pub mod lower_bound;
+pub mod random;
 
 use std::collections::BTreeMap;
 
