@@ -10,6 +10,7 @@
 )]
 
 mod cases;
+mod claims;
 mod control_plane;
 mod server;
 

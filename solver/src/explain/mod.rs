@@ -33,6 +33,9 @@ use change::Change;
 const MOST_GROUPS: usize = 40;
 /// So many plans are made for one group.
 const MOST_PLANS: usize = 16;
+/// So many pods and instance types are gone through by all plans together: about a second of work. The largest groups
+/// come first, so that what goes without are the small ones of a very large input.
+const MOST_EFFORT: usize = 1_000_000;
 
 /// The plan with a smallest fix beside each refusal that has one; `only` asks for that of a single pod. The tries are
 /// made with the baseline engine: what it places, the others place too, and it takes next to no time. `quota` only guards against the unforeseen: when it
@@ -83,11 +86,13 @@ fn fixes(
     let residual = residual::after(snapshot, plan);
     let mut groups = groups(snapshot, plan);
     groups.retain(|group| only.is_none_or(|pod| group.pods.contains(&pod)));
+    let mut effort_left = MOST_EFFORT;
     for group in groups.into_iter().take(MOST_GROUPS) {
         let mut trial = Trial {
             residual: &residual,
             group: &group,
             plans_left: MOST_PLANS,
+            effort_left: &mut effort_left,
             plan_again,
         };
         if let Some(fix) = smallest(&mut trial) {
@@ -141,13 +146,21 @@ struct Trial<'a> {
     residual: &'a SnapshotParts,
     group: &'a Group<'a>,
     plans_left: usize,
+    effort_left: &'a mut usize,
     plan_again: &'a mut dyn FnMut(&Snapshot) -> Option<PlanBody>,
 }
 
 impl Trial<'_> {
+    fn effort(&self) -> usize {
+        let classes = self.residual.node_classes.values();
+        let types: usize = classes.map(|class| class.instance_types.len()).sum();
+        self.residual.pods.len() + self.group.pods.len() + types
+    }
+
     /// The plan under a change, if it places the whole group.
     fn places(&mut self, change: &Change) -> Option<PlanBody> {
         self.plans_left = self.plans_left.checked_sub(1)?;
+        *self.effort_left = self.effort_left.checked_sub(self.effort())?;
         let mut parts = self.residual.clone();
         let pods = self.group.pods.iter().map(|name| crate::model::pod::Pod {
             name: (*name).clone(),
