@@ -11,6 +11,7 @@
 pub mod convert;
 pub mod diagnostics;
 pub mod index;
+pub mod live;
 pub mod manifests;
 pub mod objects;
 pub mod snapshot;

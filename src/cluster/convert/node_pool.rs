@@ -224,7 +224,7 @@ mod tests {
         node_pool("p", &pool, "class".into())
     }
 
-    fn template(requirements: serde_json::Value) -> serde_json::Value {
+    fn template(requirements: &serde_json::Value) -> serde_json::Value {
         json!({"metadata": {"labels": {"team": "a"}}, "spec": {"requirements": requirements, "taints": [{"key": "t", "effect": "NoExecute"}],
             "nodeClassRef": {"group": "g", "kind": "k", "name": "class"}}})
     }
@@ -234,7 +234,7 @@ mod tests {
         let spec = json!({"limits": {"cpu": 100, "nodes": "3", "nvidia.com/gpu": 0}, "weight": 7});
         let pool = pool(
             spec,
-            template(json!([{"key": "beta.kubernetes.io/arch", "operator": "In", "values": ["amd64"]}])),
+            template(&json!([{"key": "beta.kubernetes.io/arch", "operator": "In", "values": ["amd64"]}])),
         )
         .unwrap();
         assert_eq!((pool.limits.nodes, pool.weight), (Some(3), 7));
@@ -258,7 +258,7 @@ mod tests {
     #[test]
     fn a_label_fixes_a_requirement_of_its_key() {
         let open = |values: serde_json::Value| {
-            template(json!([{"key": "team", "operator": "In", "values": values}]))
+            template(&json!([{"key": "team", "operator": "In", "values": values}]))
         };
         let fixed = pool(json!({}), open(json!(["a", "b"]))).unwrap();
         assert_eq!(
@@ -275,11 +275,11 @@ mod tests {
     #[test]
     fn what_makes_no_sense_is_named() {
         let wrong =
-            |requirement: serde_json::Value| pool(json!({}), template(json!([requirement]))).unwrap_err().1;
+            |requirement: serde_json::Value| pool(json!({}), template(&json!([requirement]))).unwrap_err().1;
         assert!(wrong(json!({"key": "a", "operator": "In"})).contains("at least one value"));
         assert!(wrong(json!({"key": "a", "operator": "Gt", "values": ["x"]})).contains("one integer"));
         assert!(wrong(json!({"key": "a", "operator": "Exists", "minValues": -1})).contains("minValues"));
-        let (path, _) = pool(json!({"limits": {"cpu": "-1"}}), template(json!([]))).unwrap_err();
+        let (path, _) = pool(json!({"limits": {"cpu": "-1"}}), template(&json!([]))).unwrap_err();
         assert_eq!(path, "spec.limits");
     }
 }

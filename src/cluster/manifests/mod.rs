@@ -153,7 +153,7 @@ fn is_manifest(path: &Path) -> bool {
 }
 
 /// What is being read.
-struct Intake<'e> {
+pub(super) struct Intake<'e> {
     edits: &'e [Edit],
     read: Read,
     /// Objects that an edit may be about: which of them is known when all names are.
@@ -170,7 +170,7 @@ struct Candidate {
 }
 
 impl<'e> Intake<'e> {
-    fn new(edits: &'e [Edit]) -> Self {
+    pub(super) fn new(edits: &'e [Edit]) -> Self {
         Self {
             edits,
             read: Read::default(),
@@ -211,6 +211,15 @@ impl<'e> Intake<'e> {
                     .counting(0),
             );
         }
+    }
+
+    /// One answer of a server.
+    pub(super) fn read_page(&mut self, page: &str, origin: &Origin) {
+        let document = documents::Document {
+            text: page.to_owned(),
+            line: 1,
+        };
+        self.read_document(&document, origin);
     }
 
     fn read_document(&mut self, document: &documents::Document, origin: &Origin) {
@@ -312,11 +321,11 @@ impl<'e> Intake<'e> {
         *self.unknown_kinds.entry(kind).or_default() += 1;
     }
 
-    fn say(&mut self, note: Note) {
+    pub(super) fn say(&mut self, note: Note) {
         self.read.diagnostics.add(note);
     }
 
-    fn finish(mut self) -> Result<Read, ReadError> {
+    pub(super) fn finish(mut self) -> Result<Read, ReadError> {
         self.make_edits()?;
         for Candidate { tree, origin, .. } in std::mem::take(&mut self.edited) {
             self.insert(tree, &origin);
