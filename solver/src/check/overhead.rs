@@ -67,7 +67,7 @@ fn existing(world: &World<'_>, placed: &Placed, found: &mut Violations) {
         if added.iter().all(|pod| pods[*pod].is_daemon()) {
             continue;
         }
-        let there = world.amounts(&world.snapshot.nodes[*node].allocatable);
+        let there = resources::judged(world, *node, added);
         let mut sum = resources::on_node(world, *node, added);
         if world.shortage(&sum, &there).is_some() {
             continue; // the pods alone don't fit: said already

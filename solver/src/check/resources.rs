@@ -6,7 +6,7 @@ use crate::model::resources::{ResourceName, Resources};
 
 use super::launches::Launches;
 use super::placement::Placed;
-use super::world::{Sums, World, add};
+use super::world::{Amounts, Sums, World, add};
 use super::{Rule, Violations};
 
 pub(super) fn check(
@@ -57,8 +57,9 @@ pub(super) fn check(
     }
     for (node, added) in placed.on_node.iter().filter(|(_, added)| !added.is_empty()) {
         let sum = on_node(world, *node, added);
+        let there = judged(world, *node, added);
         let node = &world.snapshot.nodes[*node];
-        if let Some(detail) = world.shortage(&sum, &world.amounts(&node.allocatable)) {
+        if let Some(detail) = world.shortage(&sum, &there) {
             found.add(Rule::Resources, format!("node {}", node.name), detail);
         }
     }
@@ -71,6 +72,18 @@ pub(super) fn on_node(world: &World<'_>, node: usize, added: &[usize]) -> Sums {
         add(&mut sum, world.requests(*pod));
     }
     sum
+}
+
+/// What a node has of each resource that the pods ask for which come; of the others they take nothing, so nothing
+/// there is their fault.
+pub(super) fn judged(world: &World<'_>, node: usize, added: &[usize]) -> Amounts {
+    let mut there = world.amounts(&world.snapshot.nodes[node].allocatable);
+    for (at, there) in there.iter_mut().enumerate() {
+        if added.iter().all(|pod| world.requests(*pod)[at] == 0) {
+            *there = u64::MAX;
+        }
+    }
+    there
 }
 
 /// The first resource of which `stated` doesn't say what the sum is; missing and zero are the same.

@@ -119,7 +119,10 @@ pub fn holds(
 #[must_use]
 pub fn takes(snapshot: &Snapshot, node: &Node, pods: &[&Pod]) -> bool {
     let name = Some(node.name.as_str());
-    let mut sum = Resources::new();
+    let (mut sum, mut asked) = (Resources::new(), Resources::new());
+    for pod in pods {
+        asked.add_all(&pod.spec.requests);
+    }
     let there: Vec<&Pod> = snapshot
         .pods
         .iter()
@@ -135,7 +138,9 @@ pub fn takes(snapshot: &Snapshot, node: &Node, pods: &[&Pod]) -> bool {
         }
     }
     node.takes_pods()
-        && sum.fits(&node.allocatable)
+        && asked
+            .iter()
+            .all(|(name, amount)| amount.get() == 0 || sum.get(name) <= node.allocatable.get(name))
         && pods
             .iter()
             .all(|pod| welcome(&pod.spec, &node.labels, &node.taints, name))

@@ -5,7 +5,7 @@
 
 use proptest::prelude::*;
 use proptest::sample::select;
-use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
+use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
 
 use crate::model::instance_type::{CAPACITY_TYPE_LABEL, InstanceType, ZONE_LABEL};
 use crate::model::money::Price;
@@ -65,24 +65,119 @@ impl Ingredients {
     };
 }
 
-/// Runs a property over so many cases, the same ones everywhere; the failing case is shrunk and shown.
+/// Runs a property over so many clusters, the same ones everywhere; one that fails is shrunk and shown in short.
 ///
 /// # Panics
 /// When the property fails.
-pub fn check_cases<S: Strategy>(
+pub fn check_cases<S: Strategy<Value = Snapshot>>(
     cases: u32,
     strategy: &S,
-    property: impl Fn(S::Value) -> Result<(), TestCaseError>,
+    property: impl Fn(Snapshot) -> Result<(), TestCaseError>,
 ) {
     let config = Config {
         cases,
         failure_persistence: None,
-        max_shrink_iters: 20_000,
+        max_shrink_iters: 5_000,
         ..Config::default()
     };
     let mut runner = TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));
-    let outcome = runner.run(strategy, property);
-    assert!(outcome.is_ok(), "{}", outcome.unwrap_err());
+    let failure = match runner.run(strategy, property) {
+        Ok(()) => None,
+        Err(TestError::Fail(reason, snapshot)) => Some(format!("{reason}\n{}", describe(&snapshot))),
+        Err(abort) => Some(abort.to_string()),
+    };
+    assert!(failure.is_none(), "{}", failure.unwrap());
+}
+
+/// A cluster on a few lines.
+#[must_use]
+pub fn describe(snapshot: &Snapshot) -> String {
+    let mut lines = Vec::new();
+    for instance_type in snapshot
+        .node_classes
+        .values()
+        .flat_map(|class| &class.instance_types)
+    {
+        let offers: Vec<String> = instance_type
+            .offerings
+            .iter()
+            .map(|offer| {
+                let limit = offer.limit.map(|limit| format!(" ×{limit}")).unwrap_or_default();
+                format!("{} {} {}{limit}", offer.zone, offer.capacity_type, offer.price)
+            })
+            .collect();
+        let InstanceType {
+            name,
+            labels,
+            allocatable,
+            ..
+        } = instance_type;
+        lines.push(format!(
+            "type {name} {labels:?} [{allocatable}] {}",
+            offers.join(", ")
+        ));
+    }
+    for pool in &snapshot.node_pools {
+        let wants: Vec<String> = pool
+            .requirements
+            .iter()
+            .map(|(key, set)| format!("{key} {set}"))
+            .collect();
+        lines.push(format!(
+            "pool {} weight {} [{}] taints {:?} limits [{}] nodes {:?}",
+            pool.name,
+            pool.weight,
+            wants.join(", "),
+            pool.taints,
+            pool.limits.resources,
+            pool.limits.nodes
+        ));
+    }
+    for node in &snapshot.nodes {
+        let state = (node.ready, node.unschedulable, node.deleting);
+        lines.push(format!(
+            "node {} {:?} at {} (ready, cordoned, going) {state:?}",
+            node.name, node.labels, node.price
+        ));
+    }
+    let specs = snapshot
+        .daemon_sets
+        .iter()
+        .map(|daemon_set| (&daemon_set.name, &daemon_set.spec, "a DaemonSet".to_owned()));
+    let pods = snapshot
+        .pods
+        .iter()
+        .map(|pod| (&pod.name, &pod.spec, format!("{:?}", pod.place)));
+    for (name, spec, place) in specs.chain(pods) {
+        let terms: Vec<String> = spec
+            .node_affinity
+            .iter()
+            .flat_map(|terms| &terms.0)
+            .map(|term| {
+                let expressions = term.expressions.iter();
+                expressions
+                    .map(|(key, set)| format!("{key} {set}"))
+                    .collect::<Vec<_>>()
+                    .join(" and ")
+            })
+            .collect();
+        let (requests, selector) = (&spec.requests, &spec.node_selector);
+        lines.push(format!(
+            "pod {name} [{requests}] selects {selector:?} terms {terms:?} tolerates {:?} priority {} {place}",
+            spec.tolerations, spec.priority
+        ));
+    }
+    lines.push(format!("weights {:?}", snapshot.objective.weights));
+    lines.join("\n")
+}
+
+/// A value now and then, where it is wanted at all.
+fn sometimes<S: Strategy>(
+    wanted: bool,
+    probability: f64,
+    strategy: S,
+) -> impl Strategy<Value = Option<S::Value>> {
+    prop::option::weighted(probability, strategy).prop_map(move |value| value.filter(|_| wanted))
 }
 
 /// A random cluster.
@@ -102,7 +197,7 @@ pub fn cluster(ingredients: Ingredients) -> impl Strategy<Value = Snapshot> {
         prop::collection::vec(node(), optional(nodes, 2)),
         prop::collection::vec(pod_spec(), optional(daemon_sets, 2)),
         prop::collection::vec((1..=pods, pod_spec()), 1..=3),
-        prop::option::weighted(if objectives { 0.3 } else { 0.0 }, weights()),
+        sometimes(objectives, 0.3, weights()),
     )
         .prop_map(move |(types, pools, nodes, daemons, groups, weights)| {
             assemble(types, pools, &nodes, daemons, groups, weights, pods)
@@ -203,7 +298,7 @@ fn weights() -> impl Strategy<Value = Weights> {
 fn instance_type(limited: bool) -> impl Strategy<Value = InstanceType> {
     let price = 50_000_u64..120_000;
     let spot = prop::option::of((0_usize..2, 20_u64..90));
-    let limit = prop::option::weighted(if limited { 0.3 } else { 0.0 }, 1_u32..3);
+    let limit = sometimes(limited, 0.3, 1_u32..3);
     let gpu = prop::option::weighted(0.2, 1_u64..3);
     (
         1_u64..=4,
@@ -389,13 +484,12 @@ fn pool(ingredients: Ingredients) -> impl Strategy<Value = PoolDraft> {
         effect.prop_map(PoolTrait::Tainted),
         Just(PoolTrait::Startup),
     ];
-    let weight = if ingredients.weights { 0.3 } else { 0.0 };
-    let limit = if ingredients.limits { 0.2 } else { 0.0 };
+    let Ingredients { weights, limits, .. } = ingredients;
     (
         prop::collection::vec(any, 0..=2),
-        prop::option::weighted(weight, (1_u32..3).prop_map(PoolTrait::Weight)),
-        prop::option::weighted(limit, (0_u64..4).prop_map(PoolTrait::Nodes)),
-        prop::option::weighted(limit, (2_u64..16).prop_map(PoolTrait::Cpu)),
+        sometimes(weights, 0.3, (1_u32..3).prop_map(PoolTrait::Weight)),
+        sometimes(limits, 0.2, (0_u64..4).prop_map(PoolTrait::Nodes)),
+        sometimes(limits, 0.2, (2_u64..16).prop_map(PoolTrait::Cpu)),
     )
         .prop_map(|(mut traits, weight, nodes, cpu)| {
             traits.extend(weight.into_iter().chain(nodes).chain(cpu));

@@ -158,3 +158,31 @@ fn the_owner_decides_whose_pod_it_is() {
         Rule::Overhead,
     );
 }
+
+#[test]
+fn what_a_pod_does_not_ask_for_is_not_its_fault() {
+    let cluster = |gpu: u64| {
+        Cluster::new()
+            .instance_type(machine("m", "2", "4Gi", "0.1"))
+            .pool("p")
+            .daemon_set_with("driver", "500m", "256Mi", |spec| {
+                spec.requests.set("nvidia.com/gpu".into(), Amount::new(1));
+            })
+            .node("n1", "p", "m", "zone-a")
+            .pods_with("x", 1, "1500m", "1Gi", |spec| {
+                spec.requests.set("nvidia.com/gpu".into(), Amount::new(gpu));
+            })
+    };
+    // The node has no GPU for the DaemonSet, whoever comes; its CPU is kept for it all the same.
+    let add = |cluster: Cluster| {
+        let snapshot = cluster.freeze();
+        broken(
+            &snapshot,
+            Draft::new(&snapshot).on_node("n1", &["default/x-0"]).body(),
+        )
+    };
+    assert_eq!(add(cluster(0)), []);
+    assert_eq!(add(cluster(1)), [Rule::Resources]);
+    let fuller = cluster(0).bound("old", "n1", "1m", "0");
+    assert_eq!(add(fuller), [Rule::Overhead]);
+}

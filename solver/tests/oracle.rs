@@ -1,0 +1,145 @@
+//! The planner against the exact optimum of tiny problems: lower bound ≤ optimum ≤ every engine.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use dovetail_solver::model::money::Cost;
+use dovetail_solver::model::plan::{Checked, Plan};
+use dovetail_solver::model::snapshot::Snapshot;
+use dovetail_solver::testing::build::{Cluster, machine};
+use dovetail_solver::testing::draft::{Draft, cost};
+use dovetail_solver::testing::exact::{could_launch_for, optimum, wanting};
+use dovetail_solver::testing::strategies::{Ingredients, check_cases, cluster};
+use dovetail_solver::{Engine, PlanOptions, Unlimited, plan};
+use proptest::prelude::*;
+
+fn planned(snapshot: &Snapshot, engine: Engine) -> Result<Plan<Checked>, TestCaseError> {
+    let options = PlanOptions {
+        engine,
+        ..PlanOptions::default()
+    };
+    plan(snapshot, &options, &Unlimited).map_err(|error| TestCaseError::fail(format!("{engine:?}: {error}")))
+}
+
+/// Pods that were refused although they aren't a DaemonSet's.
+fn refused(snapshot: &Snapshot, plan: &Plan<Checked>) -> usize {
+    let refused = plan.unschedulable.iter();
+    refused
+        .filter(|refused| !snapshot.pod(&refused.pod).unwrap().is_daemon())
+        .count()
+}
+
+#[test]
+fn the_exact_solver_finds_what_is_plain_to_see() {
+    let cluster = || {
+        Cluster::new()
+            .instance_type(machine("small", "2", "4Gi", "0.1"))
+            .instance_type(machine("large", "4", "8Gi", "0.15"))
+            .pool("p")
+    };
+    let optimum = |cluster: Cluster| optimum(&cluster.freeze()).map(Cost::micros);
+    assert_eq!(optimum(cluster()), Some(0));
+    assert_eq!(optimum(cluster().pods("x", 1, "2", "1Gi")), Some(100_000));
+    assert_eq!(optimum(cluster().pods("x", 2, "2", "1Gi")), Some(150_000));
+    assert_eq!(optimum(cluster().pods("x", 3, "2", "1Gi")), Some(250_000));
+    assert_eq!(optimum(cluster().pods("x", 1, "5", "1Gi")), None);
+    let with_node = || cluster().node("n", "p", "small", "zone-a");
+    assert_eq!(optimum(with_node().pods("x", 1, "2", "1Gi")), Some(100_000));
+    assert_eq!(optimum(with_node().pods("x", 3, "2", "1Gi")), Some(250_000));
+    assert_eq!(
+        optimum(cluster().daemon_set("d", "1", "1Gi").pods("x", 1, "2", "1Gi")),
+        Some(150_000)
+    );
+}
+
+#[test]
+fn bounds_and_engines_keep_their_sides_of_the_optimum() {
+    check_cases(1_500, &cluster(Ingredients::TINY), |snapshot| {
+        let exact = optimum(&snapshot);
+        for engine in [Engine::Greedy, Engine::Auto] {
+            let plan = planned(&snapshot, engine)?;
+            let Some(exact) = exact else {
+                prop_assert!(
+                    refused(&snapshot, &plan) > 0,
+                    "{engine:?} places what cannot all be placed"
+                );
+                continue;
+            };
+            if refused(&snapshot, &plan) > 0 {
+                continue; // limits: a heuristic may paint itself into a corner
+            }
+            prop_assert!(
+                plan.cost.lower_bound <= exact,
+                "{engine:?}: bound {} above the optimum {exact}",
+                plan.cost.lower_bound
+            );
+            prop_assert!(
+                exact <= plan.cost.objective,
+                "{engine:?}: {} below the optimum {exact}",
+                plan.cost.objective
+            );
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn without_limits_what_fits_alone_is_placed() {
+    check_cases(1_000, &cluster(Ingredients::UNLIMITED), |snapshot| {
+        for engine in [Engine::Greedy, Engine::Auto] {
+            let plan = planned(&snapshot, engine)?;
+            for refused in &plan.unschedulable {
+                let pod = snapshot.pod(&refused.pod).unwrap();
+                prop_assert!(
+                    pod.is_daemon() || !could_launch_for(&snapshot, pod),
+                    "{engine:?} refuses {}, for which a node could be launched",
+                    refused.pod
+                );
+            }
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn auto_is_never_dearer_than_the_baseline_and_mostly_optimal() {
+    let counts = std::cell::RefCell::new((0_u32, 0_u32));
+    check_cases(1_000, &cluster(Ingredients::UNLIMITED), |snapshot| {
+        let greedy = planned(&snapshot, Engine::Greedy)?;
+        let auto = planned(&snapshot, Engine::Auto)?;
+        prop_assert!(refused(&snapshot, &auto) <= refused(&snapshot, &greedy));
+        if refused(&snapshot, &auto) == refused(&snapshot, &greedy) {
+            prop_assert!(
+                auto.cost.objective <= greedy.cost.objective,
+                "{} over {}",
+                auto.cost.objective,
+                greedy.cost.objective
+            );
+        }
+        if let Some(exact) = optimum(&snapshot) {
+            let mut counts = counts.borrow_mut();
+            counts.0 += 1;
+            counts.1 += u32::from(auto.cost.objective == exact);
+        }
+        Ok(())
+    });
+    let (all, optimal) = *counts.borrow();
+    println!("auto is optimal in {optimal} of {all} tiny problems");
+    assert!(all > 300 && optimal * 100 >= all * 90, "{optimal} of {all}");
+}
+
+/// The figures of a plan are those that the catalogue gives, computed once more.
+#[test]
+fn costs_agree_with_a_second_reading() {
+    check_cases(300, &cluster(Ingredients::TINY), |snapshot| {
+        let plan = planned(&snapshot, Engine::Auto)?;
+        let again = cost(&snapshot, &plan);
+        prop_assert_eq!(plan.cost.objective, again.objective);
+        prop_assert_eq!(plan.cost.after, again.after);
+        prop_assert_eq!(plan.work.pods >= wanting(&snapshot).len(), true);
+        let empty = Draft::new(&snapshot).body();
+        prop_assert!(
+            plan.cost.after >= empty.cost.after,
+            "launching nothing can't be dearer"
+        );
+        Ok(())
+    });
+}
