@@ -39,7 +39,7 @@ fn bytes(plan: &Plan<Checked>) -> String {
 
 #[test]
 fn every_plan_checks_and_is_the_same_bytes_again() {
-    check_cases(400, &cluster(Ingredients::SMALL), |snapshot| {
+    check_cases(150, &cluster(Ingredients::SMALL), |snapshot| {
         for which in [Engine::Greedy, Engine::Auto] {
             let one = engine(&snapshot, which)?;
             let two = engine(&snapshot.clone(), which)?;
@@ -58,7 +58,7 @@ fn every_plan_checks_and_is_the_same_bytes_again() {
 
 #[test]
 fn a_snapshot_written_and_read_plans_the_same() {
-    check_cases(200, &cluster(Ingredients::SMALL), |snapshot| {
+    check_cases(80, &cluster(Ingredients::SMALL), |snapshot| {
         let written = serde_json::to_string(&snapshot).unwrap();
         let read: Snapshot = serde_json::from_str(&written).unwrap();
         prop_assert_eq!(&read, &snapshot);
@@ -70,7 +70,7 @@ fn a_snapshot_written_and_read_plans_the_same() {
 
 #[test]
 fn a_plan_written_and_read_is_the_same() {
-    check_cases(200, &cluster(Ingredients::SMALL), |snapshot| {
+    check_cases(80, &cluster(Ingredients::SMALL), |snapshot| {
         let plan = planned(&snapshot)?;
         let read: PlanBody = serde_json::from_str(&serde_json::to_string(&*plan).unwrap()).unwrap();
         prop_assert!(check(&snapshot, Plan::propose(read)).is_ok());
@@ -80,7 +80,7 @@ fn a_plan_written_and_read_is_the_same() {
 
 #[test]
 fn the_order_of_the_input_changes_nothing() {
-    check_cases(200, &cluster(Ingredients::SMALL), |snapshot| {
+    check_cases(80, &cluster(Ingredients::SMALL), |snapshot| {
         let other = permuted(&snapshot);
         prop_assert_eq!(&other, &snapshot);
         prop_assert_eq!(bytes(&planned(&other)?), bytes(&planned(&snapshot)?));
@@ -90,7 +90,7 @@ fn the_order_of_the_input_changes_nothing() {
 
 #[test]
 fn names_in_the_same_order_change_no_cost() {
-    check_cases(300, &cluster(Ingredients::SMALL), |snapshot| {
+    check_cases(120, &cluster(Ingredients::SMALL), |snapshot| {
         let (one, two) = (planned(&snapshot)?, planned(&renamed(&snapshot))?);
         prop_assert_eq!(one.cost, two.cost);
         prop_assert_eq!(one.launch.len(), two.launch.len());
@@ -101,7 +101,7 @@ fn names_in_the_same_order_change_no_cost() {
 
 #[test]
 fn removing_a_pod_never_raises_the_bound_or_the_optimum() {
-    check_cases(400, &cluster(Ingredients::UNLIMITED), |snapshot| {
+    check_cases(200, &cluster(Ingredients::UNLIMITED), |snapshot| {
         let whole = planned(&snapshot)?;
         if !whole.unschedulable.is_empty() {
             return Ok(()); // who is refused may change, and with it what the bound is about
@@ -136,7 +136,7 @@ fn one_more_instance_type_never_raises_the_optimum() {
         weights: false,
         ..Ingredients::UNLIMITED
     };
-    check_cases(400, &cluster(unweighted), |snapshot| {
+    check_cases(200, &cluster(unweighted), |snapshot| {
         let more = with_instance_type(&snapshot, machine("another", "3", "12Gi", "0.12"));
         let (before, after) = (optimum(&snapshot), optimum(&more));
         prop_assert!(
@@ -159,7 +159,7 @@ fn tightening_a_rule_places_no_more_pods() {
         daemon_sets: false,
         ..Ingredients::UNLIMITED
     };
-    check_cases(300, &cluster(launches_only), |snapshot| {
+    check_cases(120, &cluster(launches_only), |snapshot| {
         let refused = planned(&snapshot)?.unschedulable.len();
         let in_one_zone = with_pods(&snapshot, |spec| {
             for (key, value) in in_zone("zone-a") {
@@ -177,7 +177,7 @@ fn tightening_a_rule_places_no_more_pods() {
 #[test]
 fn prices_times_a_hundred_make_costs_a_hundred_times() {
     check_cases(
-        300,
+        120,
         &cluster(Ingredients {
             objectives: false,
             ..Ingredients::SMALL

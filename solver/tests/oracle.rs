@@ -83,19 +83,19 @@ fn bounds_and_engines_keep_their_sides_of_the_optimum_under_limits() {
         weights: false,
         ..Ingredients::TINY
     };
-    check_cases(1_500, &cluster(unweighted), |snapshot| keeps_its_side(&snapshot));
+    check_cases(800, &cluster(unweighted), |snapshot| keeps_its_side(&snapshot));
 }
 
 #[test]
 fn bounds_and_engines_keep_their_sides_of_the_optimum_under_weights() {
-    check_cases(1_500, &cluster(Ingredients::UNLIMITED), |snapshot| {
+    check_cases(800, &cluster(Ingredients::UNLIMITED), |snapshot| {
         keeps_its_side(&snapshot)
     });
 }
 
 #[test]
 fn without_limits_what_fits_alone_is_placed() {
-    check_cases(1_000, &cluster(Ingredients::UNLIMITED), |snapshot| {
+    check_cases(500, &cluster(Ingredients::UNLIMITED), |snapshot| {
         for engine in [Engine::Greedy, Engine::Auto] {
             let plan = planned(&snapshot, engine)?;
             for refused in &plan.unschedulable {
@@ -114,7 +114,7 @@ fn without_limits_what_fits_alone_is_placed() {
 #[test]
 fn auto_is_never_dearer_than_the_baseline_and_mostly_optimal() {
     let counts = std::cell::RefCell::new((0_u32, 0_u32));
-    check_cases(1_000, &cluster(Ingredients::UNLIMITED), |snapshot| {
+    check_cases(500, &cluster(Ingredients::UNLIMITED), |snapshot| {
         let greedy = planned(&snapshot, Engine::Greedy)?;
         let auto = planned(&snapshot, Engine::Auto)?;
         prop_assert!(refused(&snapshot, &auto) <= refused(&snapshot, &greedy));
@@ -135,13 +135,13 @@ fn auto_is_never_dearer_than_the_baseline_and_mostly_optimal() {
     });
     let (all, optimal) = *counts.borrow();
     println!("auto is optimal in {optimal} of {all} tiny problems");
-    assert!(all > 300 && optimal * 100 >= all * 85, "{optimal} of {all}");
+    assert!(all > 150 && optimal * 100 >= all * 97, "{optimal} of {all}");
 }
 
 /// The figures of a plan are those that the catalogue gives, computed once more.
 #[test]
 fn costs_agree_with_a_second_reading() {
-    check_cases(300, &cluster(Ingredients::TINY), |snapshot| {
+    check_cases(150, &cluster(Ingredients::TINY), |snapshot| {
         let plan = planned(&snapshot, Engine::Auto)?;
         let again = cost(&snapshot, &plan);
         prop_assert_eq!(plan.cost.objective, again.objective);

@@ -196,7 +196,7 @@ fn keep_maximal(all: &mut Vec<Labels>, choices: &[(&str, Vec<Option<String>>)], 
         .map(|labels| {
             concerned
                 .iter()
-                .map(|profile| may_use(profile, labels, choices))
+                .flat_map(|profile| admissions(profile, labels, choices))
                 .collect()
         })
         .collect();
@@ -216,8 +216,9 @@ fn keep_maximal(all: &mut Vec<Labels>, choices: &[(&str, Vec<Option<String>>)], 
     all.retain(|_| kept.next().unwrap_or(true));
 }
 
-/// Whether a profile's requirements on the open keys admit these values.
-fn may_use(profile: &Profile, labels: &Labels, choices: &[(&str, Vec<Option<String>>)]) -> bool {
+/// Whether a profile's requirements on the open keys admit these values, term by term: a term that reads none of the
+/// keys may fail by another one, so it can't stand for those that do.
+fn admissions(profile: &Profile, labels: &Labels, choices: &[(&str, Vec<Option<String>>)]) -> Vec<bool> {
     let by = |requirements: &Requirements| {
         choices.iter().all(|(key, _)| {
             requirements
@@ -225,10 +226,13 @@ fn may_use(profile: &Profile, labels: &Labels, choices: &[(&str, Vec<Option<Stri
                 .is_none_or(|set| set.admits(labels.get(*key).map(String::as_str)))
         })
     };
-    by(&profile.selector)
-        && profile
-            .spec
-            .node_affinity
-            .as_ref()
-            .is_none_or(|terms| terms.0.iter().any(|term| by(&term.expressions)))
+    let selected = by(&profile.selector);
+    match &profile.spec.node_affinity {
+        None => vec![selected],
+        Some(terms) => terms
+            .0
+            .iter()
+            .map(|term| selected && by(&term.expressions))
+            .collect(),
+    }
 }

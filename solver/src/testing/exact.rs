@@ -9,8 +9,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::model::instance_type::InstanceType;
+use crate::model::instance_type::{CAPACITY_TYPE_LABEL, INSTANCE_TYPE_LABEL, InstanceType, ZONE_LABEL};
 use crate::model::money::Cost;
+use crate::model::node::Node;
 use crate::model::node_pool::NodePool;
 use crate::model::offering::Offering;
 use crate::model::pod::{Pod, PodSpec};
@@ -160,10 +161,21 @@ impl Search<'_> {
                         && other.offering == candidate.offering
                 })
                 .count();
-            u64::try_from(same).unwrap() <= u64::from(limit)
+            let held = self.snapshot.nodes.iter().filter(|node| holds(node, candidate));
+            u64::try_from(same + held.count()).unwrap() <= u64::from(limit)
         });
         nodes && amounts && offers
     }
+}
+
+/// Whether a node that exists takes one of the offer's number: of its type, zone and capacity type, at its price.
+fn holds(node: &Node, candidate: &Candidate<'_>) -> bool {
+    let offered = candidate.instance_type.labels_with(candidate.offering);
+    let same = |key: &str| node.labels.get(key) == offered.get(key);
+    node.price == candidate.offering.price
+        && [INSTANCE_TYPE_LABEL, ZONE_LABEL, CAPACITY_TYPE_LABEL]
+            .into_iter()
+            .all(same)
 }
 
 /// Every node that could be launched and holds at least one pod.

@@ -59,7 +59,7 @@ impl Ingredients {
     };
     /// Too many pods for exactness.
     pub const SMALL: Self = Self {
-        pods: 40,
+        pods: 20,
         instance_types: 5,
         ..Self::TINY
     };
