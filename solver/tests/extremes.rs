@@ -46,7 +46,7 @@ fn requests_of_any_size() {
         for amount in ENDS {
             let mut parts = cluster(5).parts;
             each_pod(&mut parts, |requests| {
-                requests.set(name.clone(), Amount::new(amount))
+                requests.set(name.clone(), Amount::new(amount));
             });
             let plan = planned(parts);
             let placed = plan.unschedulable.is_empty();
@@ -79,7 +79,7 @@ fn machines_of_any_size() {
                 .resources
                 .set(ResourceName::Cpu, Amount::new(u64::MAX));
             each_pod(&mut parts, |requests| {
-                requests.set(ResourceName::Cpu, Amount::new(request))
+                requests.set(ResourceName::Cpu, Amount::new(request));
             });
             let plan = planned(parts);
             let none_placed = plan.unschedulable.len() == 5;

@@ -171,13 +171,16 @@ pub fn describe(snapshot: &Snapshot) -> String {
     lines.join("\n")
 }
 
-/// A value now and then, where it is wanted at all.
+/// A value in so many of a hundred cases, where it is wanted at all.
 fn sometimes<S: Strategy>(
     wanted: bool,
-    probability: f64,
+    percent: u32,
     strategy: S,
 ) -> impl Strategy<Value = Option<S::Value>> {
-    prop::option::weighted(probability, strategy).prop_map(move |value| value.filter(|_| wanted))
+    prop_oneof![
+        100 - percent => Just(()).prop_map(|()| None),
+        percent => strategy.prop_map(move |value| wanted.then_some(value)),
+    ]
 }
 
 /// A random cluster.
@@ -197,7 +200,7 @@ pub fn cluster(ingredients: Ingredients) -> impl Strategy<Value = Snapshot> {
         prop::collection::vec(node(), optional(nodes, 2)),
         prop::collection::vec(pod_spec(), optional(daemon_sets, 2)),
         prop::collection::vec((1..=pods, pod_spec()), 1..=3),
-        sometimes(objectives, 0.3, weights()),
+        sometimes(objectives, 30, weights()),
     )
         .prop_map(move |(types, pools, nodes, daemons, groups, weights)| {
             assemble(types, pools, &nodes, daemons, groups, weights, pods)
@@ -298,8 +301,8 @@ fn weights() -> impl Strategy<Value = Weights> {
 fn instance_type(limited: bool) -> impl Strategy<Value = InstanceType> {
     let price = 50_000_u64..120_000;
     let spot = prop::option::of((0_usize..2, 20_u64..90));
-    let limit = sometimes(limited, 0.3, 1_u32..3);
-    let gpu = prop::option::weighted(0.2, 1_u64..3);
+    let limit = sometimes(limited, 30, 1_u32..3);
+    let gpu = sometimes(true, 20, 1_u64..3);
     (
         1_u64..=4,
         1_u64..=4,
@@ -487,9 +490,9 @@ fn pool(ingredients: Ingredients) -> impl Strategy<Value = PoolDraft> {
     let Ingredients { weights, limits, .. } = ingredients;
     (
         prop::collection::vec(any, 0..=2),
-        sometimes(weights, 0.3, (1_u32..3).prop_map(PoolTrait::Weight)),
-        sometimes(limits, 0.2, (0_u64..4).prop_map(PoolTrait::Nodes)),
-        sometimes(limits, 0.2, (2_u64..16).prop_map(PoolTrait::Cpu)),
+        sometimes(weights, 30, (1_u32..3).prop_map(PoolTrait::Weight)),
+        sometimes(limits, 20, (0_u64..4).prop_map(PoolTrait::Nodes)),
+        sometimes(limits, 20, (2_u64..16).prop_map(PoolTrait::Cpu)),
     )
         .prop_map(|(mut traits, weight, nodes, cpu)| {
             traits.extend(weight.into_iter().chain(nodes).chain(cpu));
