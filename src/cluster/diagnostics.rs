@@ -43,6 +43,8 @@ pub enum Reason {
     NotAnObject,
     /// An object has a value that makes no sense.
     Malformed,
+    /// A value that an API server would refuse, or that has no effect; it is taken as it is meant.
+    Odd,
     /// An object has a field that its kind doesn't know.
     UnknownField,
     /// A kind that planning doesn't read.
@@ -82,6 +84,7 @@ impl Reason {
             Self::Syntax => "syntax",
             Self::NotAnObject => "notAnObject",
             Self::Malformed => "malformed",
+            Self::Odd => "odd",
             Self::UnknownField => "unknownField",
             Self::UnknownKind => "unknownKind",
             Self::Duplicate => "duplicate",

@@ -10,7 +10,7 @@ use kube::{Client, Config};
 use serde::Deserialize;
 use thiserror::Error;
 
-use super::diagnostics::{Note, Origin, Reason};
+use super::diagnostics::{Note, Origin, Reason, Severity};
 use super::manifests::{Edit, Intake, Read, ReadError};
 use super::objects::Kind;
 
@@ -92,11 +92,24 @@ pub async fn read_from(client: &Client, name: &str, edits: &[Edit]) -> Result<Re
                     "{} may not be listed with these credentials; the plan knows nothing of them",
                     kind.plural()
                 );
-                intake.say(Note::warning(Reason::NotListed, message).at(&Origin::whole(name)));
+                let severity = if carries_the_plan(kind) {
+                    Severity::Error
+                } else {
+                    Severity::Warning
+                };
+                intake.say(Note::new(severity, Reason::NotListed, message).at(&Origin::whole(name)));
             }
         }
     }
     Ok(intake.finish()?)
+}
+
+/// Kinds without which a plan says next to nothing.
+fn carries_the_plan(kind: Kind) -> bool {
+    matches!(
+        kind,
+        Kind::Node | Kind::Pod | Kind::NodePool | Kind::NodeClaim | Kind::EC2NodeClass
+    )
 }
 
 /// How listing a kind ended.
@@ -157,7 +170,7 @@ async fn list(
         let page = match client.request_text(request).await {
             Ok(page) => page,
             Err(kube::Error::Api(status)) if status.code == 404 => return Ok(Listed::NotThere),
-            Err(kube::Error::Api(status)) if matches!(status.code, 401 | 403) => {
+            Err(kube::Error::Api(status)) if status.code == 403 => {
                 return Ok(Listed::Forbidden);
             }
             Err(error) => return Err(failed(error)),

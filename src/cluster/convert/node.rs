@@ -6,9 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use dovetail_solver::model::instance_type::{
-    CAPACITY_TYPE_LABEL, HOSTNAME_LABEL, INSTANCE_TYPE_LABEL, NODE_POOL_LABEL,
-};
+use dovetail_solver::model::instance_type::{HOSTNAME_LABEL, INSTANCE_TYPE_LABEL, NODE_POOL_LABEL};
 use dovetail_solver::model::money::Price;
 use dovetail_solver::model::name::NodeName;
 use dovetail_solver::model::node::{Node as ModelNode, NodeStage};
@@ -204,15 +202,7 @@ impl Machine<'_> {
                 labels.extend(node.metadata.labels.clone());
             }
         }
-        let mut labels = with_normal_keys(labels);
-        if !labels.contains_key(CAPACITY_TYPE_LABEL)
-            && let Some(bought) = labels.get("eks.amazonaws.com/capacityType")
-        {
-            // Managed node groups have a label of their own.
-            let bought = bought.to_ascii_lowercase().replace('_', "-");
-            labels.insert(CAPACITY_TYPE_LABEL.to_owned(), bought);
-        }
-        labels
+        with_normal_keys(labels)
     }
 
     fn stage(&self, labels: &Labels, nodes_are_given: bool) -> NodeStage {

@@ -173,6 +173,73 @@ fn resources_by_name(written: &api::Resources) -> Result<Resources, String> {
     Ok(found.into_iter().collect())
 }
 
+/// What an API server would refuse or a controller complain about, and the plan takes as it is meant: path and remark.
+#[must_use]
+pub fn oddities(pool: &api::NodePool) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let template = &pool.spec.template;
+    for (at, requirement) in template.spec.requirements.iter().enumerate() {
+        let path = format!("spec.template.spec.requirements[{at}]");
+        let has_values = !requirement.values.is_empty();
+        match requirement.operator {
+            api::Operator::NotIn if !has_values => {
+                found.push((path.clone(), "NotIn without values excludes nothing".to_owned()));
+            }
+            api::Operator::Exists | api::Operator::DoesNotExist if has_values => {
+                found.push((
+                    path.clone(),
+                    format!("the values of {:?} are ignored", requirement.operator),
+                ));
+            }
+            _ => {}
+        }
+        if is_restricted(&requirement.key) {
+            found.push((
+                format!("{path}.key"),
+                format!("{} may not be required of nodes", requirement.key),
+            ));
+        }
+        if requirement
+            .min_values
+            .is_some_and(|least| !(1..=50).contains(&least))
+        {
+            found.push((
+                format!("{path}.minValues"),
+                "expected a number from 1 to 50".to_owned(),
+            ));
+        }
+    }
+    for key in template
+        .metadata
+        .labels
+        .keys()
+        .filter(|key| is_restricted(key) || key.as_str() == NODE_POOL_LABEL)
+    {
+        found.push((
+            format!("spec.template.metadata.labels.{key}"),
+            "a template may not set this label".to_owned(),
+        ));
+    }
+    if pool
+        .spec
+        .weight
+        .is_some_and(|weight| !(1..=100).contains(&weight))
+    {
+        found.push((
+            "spec.weight".to_owned(),
+            "expected a number from 1 to 100".to_owned(),
+        ));
+    }
+    found
+}
+
+/// Keys that belong to Karpenter or to one node alone. The domain counts by its ending, as on the server.
+fn is_restricted(key: &str) -> bool {
+    let domain = key.split('/').next().unwrap_or(key);
+    let is_allowed = matches!(key, api::labels::CAPACITY_TYPE | api::labels::NODE_POOL);
+    domain.ends_with(api::labels::KARPENTER_DOMAIN) && !is_allowed || key == api::labels::HOSTNAME
+}
+
 /// Why a pool launches nothing for now, by its own word.
 #[must_use]
 pub fn not_ready(pool: &api::NodePool) -> Option<String> {
@@ -269,6 +336,32 @@ mod tests {
         assert!(
             path == "spec.template.spec.requirements" && message.contains("no node can be both"),
             "{message}"
+        );
+    }
+
+    #[test]
+    fn what_is_odd_is_remarked_on() {
+        let requirements = json!([
+            {"key": "a", "operator": "NotIn"},
+            {"key": "b", "operator": "Exists", "values": ["x"]},
+            {"key": "notkarpenter.sh/x", "operator": "Exists"},
+            {"key": "karpenter.sh/capacity-type", "operator": "In", "values": ["spot"], "minValues": 51},
+        ]);
+        let mut spec = json!({"weight": 0});
+        spec["template"] = template(&requirements);
+        let pool: api::NodePool =
+            serde_json::from_value(json!({"metadata": {"name": "p"}, "spec": spec})).unwrap();
+        let paths: Vec<String> = oddities(&pool).into_iter().map(|(path, _)| path).collect();
+        let of = |at: usize, rest: &str| format!("spec.template.spec.requirements[{at}]{rest}");
+        assert_eq!(
+            paths,
+            [
+                of(0, ""),
+                of(1, ""),
+                of(2, ".key"),
+                of(3, ".minValues"),
+                "spec.weight".to_owned()
+            ]
         );
     }
 

@@ -70,13 +70,12 @@ fn a_node_that_starts_ignores_what_goes_by_itself() {
 #[test]
 fn a_node_that_nobody_claims_speaks_for_itself() {
     let nodes = converted(
-        "apiVersion: v1\nkind: Node\nmetadata: {name: n1, labels: {eks.amazonaws.com/capacityType: ON_DEMAND, beta.kubernetes.io/arch: arm64}}\nstatus: {capacity: {cpu: 4}}\n",
+        "apiVersion: v1\nkind: Node\nmetadata: {name: n1, labels: {beta.kubernetes.io/arch: arm64}}\nstatus: {capacity: {cpu: 4}}\n",
     );
     assert_eq!(
         (nodes[0].stage, nodes[0].ready, nodes[0].node_pool.clone()),
         (NodeStage::Initialized, true, None)
     );
-    assert_eq!(nodes[0].labels["karpenter.sh/capacity-type"], "on-demand");
     assert_eq!(nodes[0].labels["kubernetes.io/arch"], "arm64");
     assert_eq!(nodes[0].labels["kubernetes.io/hostname"], "n1");
     assert_eq!(nodes[0].allocatable.to_string(), "cpu 4");

@@ -8,6 +8,7 @@ use dovetail_solver::model::instance_type::{
 use dovetail_solver::model::money::Price;
 use dovetail_solver::model::node::Node;
 use dovetail_solver::model::offering::{CapacityType, Offering};
+use dovetail_solver::model::requirement::Labels;
 
 use crate::cloud::catalog::{Catalogue, ClassSettings};
 use crate::cluster::convert::node::{Converted, Machine};
@@ -56,8 +57,7 @@ fn price(nodes: &mut [Node], catalogue: &Catalogue, notes: &mut Vec<Note>) {
     for node in nodes {
         let label = |key: &str| node.labels.get(key).map_or("", String::as_str);
         let (instance_type, zone) = (label(INSTANCE_TYPE_LABEL), label(ZONE_LABEL));
-        // What nobody bought as spot or out of a reservation is paid at list price.
-        let capacity_type = CapacityType::parse(label(CAPACITY_TYPE_LABEL)).unwrap_or(CapacityType::OnDemand);
+        let capacity_type = capacity_type(&node.labels);
         let reservation = label(RESERVATION_LABEL);
         let offers = catalogue.offers(instance_type, zone, capacity_type);
         let is_left = |offer: &&&Offering| {
@@ -101,5 +101,19 @@ fn price(nodes: &mut [Node], catalogue: &Catalogue, notes: &mut Vec<Note>) {
             what.join(", ")
         );
         notes.push(Note::warning(Reason::NodeUnknown, message).counting(count));
+    }
+}
+
+/// How a node was bought, by Karpenter's label or that of EKS's own node groups; at list price where neither says.
+fn capacity_type(labels: &Labels) -> CapacityType {
+    if let Some(known) = labels
+        .get(CAPACITY_TYPE_LABEL)
+        .and_then(|text| CapacityType::parse(text))
+    {
+        return known;
+    }
+    match labels.get("eks.amazonaws.com/capacityType").map(String::as_str) {
+        Some("SPOT") => CapacityType::Spot,
+        _ => CapacityType::OnDemand,
     }
 }

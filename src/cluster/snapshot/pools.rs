@@ -9,7 +9,7 @@ use crate::api;
 use crate::cloud::catalog::Catalogue;
 use crate::cluster::convert::node::Machine;
 use crate::cluster::convert::node_class::{Classes, observed_memory, snapshot_name};
-use crate::cluster::convert::node_pool::{NODE_CLASS_GROUP, NODE_CLASS_KIND, node_pool, not_ready};
+use crate::cluster::convert::node_pool::{NODE_CLASS_GROUP, NODE_CLASS_KIND, node_pool, not_ready, oddities};
 use crate::cluster::convert::policy::Policies;
 use crate::cluster::diagnostics::{Note, Reason};
 use crate::cluster::index::Index;
@@ -48,6 +48,9 @@ pub(super) fn convert(
                 None => note,
             }
         };
+        for (path, message) in oddities(pool) {
+            notes.push(about(Note::warning(Reason::Odd, message).path(path)));
+        }
         if let Err(note) = class_of(pool, &classes) {
             notes.push(about(note));
             continue;

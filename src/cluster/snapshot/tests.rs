@@ -126,7 +126,10 @@ fn pods_that_are_not_planned_are_named_once_a_reason() {
 fn limited_offers_go_to_the_first_nodes_and_unknown_types_cost_nothing() {
     let frozen = frozen(&[
         CATALOG.to_owned(),
-        node("a", "m7i.large", ""),
+        node("a", "m7i.large", "").replace(
+            "labels: {",
+            "labels: {eks.amazonaws.com/capacityType: ON_DEMAND, ",
+        ),
         node("b", "m7i.large", ""),
         node("c", "x1.huge", ""),
     ]);
