@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use expect::{Facts, Miss, misses};
-use support::input::{Input, parts};
+use support::input::{Input, documents, parts};
 use support::run::{Run, root, without_work};
 use support::verify;
 
@@ -73,7 +73,7 @@ impl Scenario {
 
     /// The input as the plan must see it: the file with the edits of `--set` in it.
     fn edited_input(&self) -> Input {
-        let mut input = Input::read(&self.input);
+        let mut input = Input::of(documents(&self.input));
         for edit in self
             .args
             .windows(2)
@@ -282,6 +282,92 @@ fn every_input_has_its_expectations_and_its_plan() {
         assert!(
             plain(first.split("\n---").next().unwrap()).starts_with(&plain(sentence)),
             "{sentence} says something else"
+        );
+    }
+}
+
+/// The second reading finds what is spoiled: a rule that it never applies would hold of everything.
+#[test]
+fn a_spoiled_plan_is_found_out() {
+    let label = "a-label-the-nodepool-leaves-open-gets-the-value-its-pods-select";
+    let node = "a-node-without-a-label-does-not-gain-it-from-a-pod-that-avoids-a-value";
+    let limit = "a-cpu-limit-counts-whole-nodes-and-names-what-is-left";
+    let taint = "a-daemonset-that-tolerates-everything-is-counted-on-a-tainted-pool";
+    let refused = json!([{"pod": "default/red-0", "reasons": [{"nodePool": "default", "constraint": "Limit", "detail": ""}]}]);
+    let small = json!({"instanceType": "c7i.large", "zone": "us-east-1a", "capacityType": "on-demand", "price": 0.08925});
+    for (name, field, value, finding) in [
+        (label, "/launch/0/price", json!(0.05), "isn't sold"),
+        (label, "/launch/0/instanceType", json!("c9.huge"), "no such type"),
+        (label, "/launch/0/zone", json!("us-east-1e"), "isn't sold"),
+        (label, "/launch/0/capacityType", json!("spot"), "isn't sold"),
+        (
+            label,
+            "/launch/0/labels",
+            json!({}),
+            "selects example.com/team=red",
+        ),
+        (
+            label,
+            "/launch/0/labels",
+            json!({"example.com/team": "green"}),
+            "doesn't hold",
+        ),
+        (label, "/launch/0/alternatives/0/price", json!(9.9), "isn't sold"),
+        (label, "/launch/0/nodePool", json!("other"), "isn't there"),
+        (label, "/launch/0/requests/cpu", json!("1"), "counted anew"),
+        (
+            label,
+            "/launch/0/pods",
+            json!(["default/red-0"]),
+            "neither place nor refusal",
+        ),
+        (
+            label,
+            "/launch/0/pods",
+            json!(["default/red-0", "default/red-1", "default/red-1"]),
+            "has 2 places",
+        ),
+        (
+            label,
+            "/launch/0/pods",
+            json!(["default/red-0", "default/red-1", "default/who"]),
+            "doesn't wait",
+        ),
+        (label, "/launch/0/pods", json!([]), "for no pod"),
+        (label, "/launch", json!([]), "neither place nor refusal"),
+        (label, "/unschedulable", refused, "could launch"),
+        (label, "/unschedulable/0/reasons", json!([]), "without a reason"),
+        (label, "/cost/after", json!(0.01), "cost.after"),
+        (label, "/cost/before", json!(0.01), "cost.before"),
+        (label, "/cost/objective", json!(0.01), "cost.objective"),
+        (label, "/cost/lowerBound", json!(7), "above objective"),
+        (label, "/cost/gap", json!(0.7), "gap is"),
+        (node, "/nodes/0/action", json!("delete"), "nobody asked"),
+        (
+            node,
+            "/nodes/0/added",
+            json!(["default/picky", "default/demanding"]),
+            "required affinity",
+        ),
+        (
+            limit,
+            "/launch/0/pods",
+            json!(["default/p-0", "default/p-1", "default/p-2"]),
+            "too small",
+        ),
+        (taint, "/launch/0/alternatives/0", small, "too small"),
+    ] {
+        let input = Input::of(documents(&folder().join(format!("{name}.yaml"))));
+        let plan = std::fs::read_to_string(folder().join(format!("{name}.plan.json"))).unwrap();
+        let mut plan: Value = serde_json::from_str(&plan).unwrap();
+        assert_eq!(verify::findings(&input, &plan), Vec::<String>::new(), "{name}");
+        *plan
+            .pointer_mut(field)
+            .unwrap_or_else(|| panic!("{name} has no {field}")) = value.clone();
+        let found = verify::findings(&input, &plan).join("\n");
+        assert!(
+            found.contains(finding),
+            "{name} with {field} = {value} should be found out: {found:?}"
         );
     }
 }

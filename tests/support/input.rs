@@ -8,52 +8,41 @@ use serde_json::Value;
 /// Label or annotation key to value.
 pub(crate) type Labels = BTreeMap<String, String>;
 
-/// All documents of a YAML file.
+/// All documents of an input, by kind.
 pub(crate) struct Input {
-    documents: Vec<Value>,
+    kinds: BTreeMap<String, Vec<Value>>,
 }
 
 impl Input {
-    /// Reads a file of documents that a line `---` separates.
-    pub(crate) fn read(path: &Path) -> Self {
-        let text =
-            std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        let mut documents = Vec::new();
-        for part in parts(&text) {
-            let document: Value =
-                serde_saphyr::from_str(&part).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-            match document.get("items").and_then(Value::as_array) {
-                Some(items) => documents.extend(items.iter().cloned()),
-                None => documents.push(document),
-            }
-        }
-        Self { documents }
-    }
-
-    /// Of documents that are read already.
+    /// Of these documents.
     pub(crate) fn of(documents: Vec<Value>) -> Self {
-        Self { documents }
+        let mut kinds: BTreeMap<String, Vec<Value>> = BTreeMap::new();
+        for document in documents {
+            kinds
+                .entry(text(&document, "/kind").to_owned())
+                .or_default()
+                .push(document);
+        }
+        Self { kinds }
     }
 
     /// The documents of a kind.
-    pub(crate) fn kind<'a>(&'a self, kind: &'a str) -> impl Iterator<Item = &'a Value> {
-        self.documents
-            .iter()
-            .filter(move |document| text(document, "/kind") == kind)
+    pub(crate) fn kind(&self, kind: &str) -> std::slice::Iter<'_, Value> {
+        self.kinds.get(kind).map_or(&[][..], Vec::as_slice).iter()
     }
 
     /// The document of a kind and a name, where the namespace needs no saying.
     pub(crate) fn named(&self, kind: &str, name: &str) -> Option<&Value> {
-        let named =
-            |document: &&Value| text(document, "/kind") == kind && text(document, "/metadata/name") == name;
-        self.documents.iter().find(named)
+        self.kind(kind)
+            .find(|document| text(document, "/metadata/name") == name)
     }
 
     /// Any field of any document, for edits such as `--set` makes.
     pub(crate) fn edit(&mut self, kind: &str, name: &str, pointer: &[String], value: &Value) {
         let document = self
-            .documents
-            .iter_mut()
+            .kinds
+            .values_mut()
+            .flatten()
             .find(|document| {
                 text(document, "/kind").eq_ignore_ascii_case(kind) && text(document, "/metadata/name") == name
             })
@@ -68,6 +57,21 @@ impl Input {
         }
         *place = value.clone();
     }
+}
+
+/// The documents of a file, which a line `---` separates; a `List` counts as its items.
+pub(crate) fn documents(path: &Path) -> Vec<Value> {
+    let text = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let mut documents = Vec::new();
+    for part in parts(&text) {
+        let document: Value =
+            serde_saphyr::from_str(&part).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        match document.get("items").and_then(Value::as_array) {
+            Some(items) => documents.extend(items.iter().cloned()),
+            None => documents.push(document),
+        }
+    }
+    documents
 }
 
 /// The non-empty documents of a text, comments kept.

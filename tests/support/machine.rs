@@ -63,6 +63,9 @@ pub(crate) fn prices(input: &Input, name: &str, zone: &str, capacity_type: &str)
     let Some(found) = instance_type(input, name) else {
         return Vec::new();
     };
+    if !zones(input).iter().any(|known| known == zone) {
+        return Vec::new();
+    }
     let mut prices = Vec::new();
     for (field, of) in [("/onDemand", "on-demand"), ("/spot", "spot")] {
         if of == capacity_type {
