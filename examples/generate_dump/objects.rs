@@ -140,6 +140,12 @@ pub(crate) fn pod(workload: &Workload, hash: &str, node: Option<&Node>, numbers:
     )
 }
 
+fn agent_selector(agent: &Agent, indent: &str) -> String {
+    let of_gpu =
+        format!("{indent}nodeSelector:\n{indent}  karpenter.k8s.aws/instance-gpu-manufacturer: nvidia\n");
+    if agent.gpu { of_gpu } else { String::new() }
+}
+
 /// A pod of a DaemonSet on its node.
 pub(crate) fn daemon_pod(agent: &Agent, node: &Node, numbers: &mut Numbers) -> String {
     let name = format!("{}-{}", agent.name, numbers.letters(5));
@@ -151,10 +157,11 @@ pub(crate) fn daemon_pod(agent: &Agent, node: &Node, numbers: &mut Numbers) -> S
         numbers,
     );
     format!(
-        "apiVersion: v1\nkind: Pod\n{meta}spec:\n  affinity:\n    nodeAffinity:\n      requiredDuringSchedulingIgnoredDuringExecution:\n        nodeSelectorTerms:\n        - matchFields:\n          - key: metadata.name\n            operator: In\n            values:\n            - {}\n{}  nodeName: {}\n  priority: 2000001000\n  priorityClassName: system-node-critical\n  tolerations:\n  - operator: Exists\nstatus:\n  conditions:\n{}  phase: Running\n",
+        "apiVersion: v1\nkind: Pod\n{meta}spec:\n  affinity:\n    nodeAffinity:\n      requiredDuringSchedulingIgnoredDuringExecution:\n        nodeSelectorTerms:\n        - matchFields:\n          - key: metadata.name\n            operator: In\n            values:\n            - {}\n{}  nodeName: {}\n{}  priority: 2000001000\n  priorityClassName: system-node-critical\n  tolerations:\n  - operator: Exists\nstatus:\n  conditions:\n{}  phase: Running\n",
         node.name,
         container(agent.name, (agent.milli, agent.mib, 0), "  "),
         node.name,
+        agent_selector(agent, "  "),
         condition("PodScheduled", "True", "Scheduled", &node.created),
     )
 }
@@ -167,11 +174,7 @@ pub(crate) fn daemon_set(agent: &Agent, nodes: usize, numbers: &mut Numbers) -> 
         None,
         numbers,
     );
-    let selector = if agent.gpu {
-        "      nodeSelector:\n        karpenter.k8s.aws/instance-gpu-manufacturer: nvidia\n"
-    } else {
-        ""
-    };
+    let selector = agent_selector(agent, "      ");
     format!(
         "apiVersion: apps/v1\nkind: DaemonSet\n{meta}spec:\n  selector:\n    matchLabels:\n      app: {name}\n  template:\n    metadata:\n      labels:\n        app: {name}\n    spec:\n{}{selector}      priorityClassName: system-node-critical\n      tolerations:\n      - operator: Exists\nstatus:\n  desiredNumberScheduled: {}\n",
         container(agent.name, (agent.milli, agent.mib, 0), "      "),
