@@ -9,7 +9,7 @@ use dovetail_solver::model::requirement::{Labels, Operator, Requirement, Require
 use dovetail_solver::model::resources::{Amount, ResourceName};
 
 /// One quantity: what is read can be written and read again, and rounding never swaps sides.
-pub fn quantities(data: &[u8]) {
+pub(crate) fn quantities(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {
         return;
     };
@@ -39,7 +39,7 @@ pub fn quantities(data: &[u8]) {
 }
 
 /// Requirements, one a line (`KEY OPERATOR [VALUE…]`): an intersection admits what both admit, in either order.
-pub fn requirements(data: &[u8]) {
+pub(crate) fn requirements(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {
         return;
     };
@@ -101,7 +101,7 @@ spec: {zones: [z], instanceTypes: [{name: c7i.large, capacity: {cpu: 2, memory: 
 ";
 
 /// A file of manifests, from bytes to the snapshot. A first line `#set EDIT` is an edit.
-pub fn manifests(data: &[u8]) {
+pub(crate) fn manifests(data: &[u8]) {
     let first = data.split(|byte| *byte == b'\n').next().unwrap_or_default();
     let edits: Vec<Edit> = std::str::from_utf8(first)
         .ok()
