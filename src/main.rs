@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use anstream::{AutoStream, ColorChoice};
 use clap::Parser;
 use dovetail::args::{Cli, ColorWhen};
-use dovetail::commands::{self, Ending};
+use dovetail::commands::{self, Ending, Streams};
 
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
@@ -20,20 +20,20 @@ fn main() -> ExitCode {
             return ExitCode::from(u8::from(usage.use_stderr()));
         }
     };
-    let (choice, error_choice) = match cli.color {
-        ColorWhen::Auto => (
-            AutoStream::choice(&io::stdout()),
-            AutoStream::choice(&io::stderr()),
-        ),
-        ColorWhen::Always => (ColorChoice::Always, ColorChoice::Always),
-        ColorWhen::Never => (ColorChoice::Never, ColorChoice::Never),
+    let coloured = |of_stream: ColorChoice| match cli.color {
+        ColorWhen::Auto => of_stream != ColorChoice::Never,
+        ColorWhen::Always => true,
+        ColorWhen::Never => false,
     };
-    let mut out = AutoStream::new(
-        Box::new(BufWriter::new(io::stdout().lock())) as Box<dyn Write>,
-        choice,
-    );
-    let mut remarks = AutoStream::new(io::stderr().lock(), error_choice);
-    let ended = commands::run(&cli, &mut out, &mut remarks).and_then(|ending| {
+    let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+    let mut remarks = io::stderr().lock();
+    let mut streams = Streams {
+        out_is_coloured: coloured(AutoStream::choice(&io::stdout())),
+        remarks_are_coloured: coloured(AutoStream::choice(&io::stderr())),
+        out: &mut out,
+        remarks: &mut remarks,
+    };
+    let ended = commands::run(&cli, &mut streams).and_then(|ending| {
         out.flush()?;
         Ok(ending)
     });

@@ -1,13 +1,11 @@
 //! `dovetail explain pod NAME`: why a pod goes where it goes, or what refuses it.
 
-use std::io::Write;
-
 use anyhow::{Context, bail};
 use dovetail_solver::model::name::PodName;
 use dovetail_solver::model::pod::Pod;
 use dovetail_solver::model::snapshot::Snapshot;
 
-use super::input;
+use super::{Streams, input};
 use crate::args::{ExplainFormat, ExplainPodArgs};
 use crate::render::{Report, explain, json};
 
@@ -15,7 +13,7 @@ use crate::render::{Report, explain, json};
 ///
 /// # Errors
 /// As of `plan`; no such pod, or several of that name.
-pub fn pod(args: &ExplainPodArgs, out: &mut dyn Write) -> anyhow::Result<()> {
+pub fn pod(args: &ExplainPodArgs, streams: &mut Streams<'_>) -> anyhow::Result<()> {
     input::refuse_what_is_not_there_yet(&args.solve)?;
     let world = input::read(&args.input)?;
     let pod = find(&world.snapshot, &args.name, args.namespace.as_deref())?;
@@ -29,8 +27,8 @@ pub fn pod(args: &ExplainPodArgs, out: &mut dyn Write) -> anyhow::Result<()> {
         bail!("the plan says nothing about pod {}", pod.name);
     };
     match args.output {
-        ExplainFormat::Text => out.write_all(explain::render(&explanation).as_bytes()),
-        ExplainFormat::Json => json::write_any(&explanation, out),
+        ExplainFormat::Text => streams.text(&explain::render(&explanation)),
+        ExplainFormat::Json => json::write_any(&explanation, streams.out),
     }
     .context("writing the explanation")
 }

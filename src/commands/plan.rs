@@ -1,22 +1,21 @@
 //! `dovetail plan`: which nodes to launch for the pending pods, what they cost, and what finds no home.
 
-use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context, bail};
 use dovetail_solver::model::plan::PlanBody;
 
 use super::input::{self, World};
-use super::{Ending, terminal_width};
+use super::{Ending, Streams, terminal_width};
 use crate::args::{PlanArgs, PlanFormat};
 use crate::cluster::objects::meta::ObjectName;
 use crate::render::{Report, diff, html, json, table, yaml};
 
-/// Plans and prints; what there is to say about the input goes to `remarks` where the format has no place for it.
+/// Plans and prints; what there is to say about the input goes to the remarks where the format has no place for it.
 ///
 /// # Errors
 /// Input that can't be read, no catalogue, an option that isn't there yet, an output that can't be written.
-pub fn run(args: &PlanArgs, out: &mut dyn Write, remarks: &mut dyn Write) -> anyhow::Result<Ending> {
+pub fn run(args: &PlanArgs, streams: &mut Streams<'_>) -> anyhow::Result<Ending> {
     input::refuse_what_is_not_there_yet(&args.solve)?;
     let earlier = args.diff.as_deref().map(read_plan).transpose()?;
     if earlier.is_some() && !matches!(args.output, PlanFormat::Table | PlanFormat::Json) {
@@ -25,8 +24,8 @@ pub fn run(args: &PlanArgs, out: &mut dyn Write, remarks: &mut dyn Write) -> any
     let world = input::read(&args.input)?;
     let plan = input::solve(&world, &args.solve, None)?;
     match earlier {
-        Some(earlier) => print_difference(&earlier, &plan, args, out),
-        None => print(&world, &plan, args, out, remarks),
+        Some(earlier) => print_difference(&earlier, &plan, args, streams),
+        None => print(&world, &plan, args, streams),
     }
     .context("writing the plan")?;
     Ok(if args.exit_code && !plan.unschedulable.is_empty() {
@@ -36,13 +35,7 @@ pub fn run(args: &PlanArgs, out: &mut dyn Write, remarks: &mut dyn Write) -> any
     })
 }
 
-fn print(
-    world: &World,
-    plan: &PlanBody,
-    args: &PlanArgs,
-    out: &mut dyn Write,
-    remarks: &mut dyn Write,
-) -> std::io::Result<()> {
+fn print(world: &World, plan: &PlanBody, args: &PlanArgs, streams: &mut Streams<'_>) -> std::io::Result<()> {
     let report = Report {
         snapshot: &world.snapshot,
         plan,
@@ -53,17 +46,17 @@ fn print(
         verbose: args.verbose,
     };
     match args.output {
-        PlanFormat::Table => out.write_all(table::render(&report, options).as_bytes()),
-        PlanFormat::Html => html::write(&report, out),
+        PlanFormat::Table => streams.text(&table::render(&report, options)),
+        PlanFormat::Html => html::write(&report, streams.out),
         PlanFormat::Json => {
-            remarks.write_all(table::remarks(report.origin, options).as_bytes())?;
-            json::write(plan, out)
+            streams.remark(&table::remarks(report.origin, options))?;
+            json::write(plan, streams.out)
         }
         PlanFormat::Yaml => {
-            remarks.write_all(table::remarks(report.origin, options).as_bytes())?;
+            streams.remark(&table::remarks(report.origin, options))?;
             let pools = world.index.node_pools();
             let node_pool = |name: &str| pools.get(&ObjectName::new("", name)).map(|stored| &stored.object);
-            yaml::write(&report, |name| node_pool(name.as_str()), out)
+            yaml::write(&report, |name| node_pool(name.as_str()), streams.out)
         }
     }
 }
@@ -72,13 +65,13 @@ fn print_difference(
     earlier: &PlanBody,
     plan: &PlanBody,
     args: &PlanArgs,
-    out: &mut dyn Write,
+    streams: &mut Streams<'_>,
 ) -> std::io::Result<()> {
     let difference = diff::compare(earlier, plan);
     if args.output == PlanFormat::Json {
-        json::write_any(&difference, out)
+        json::write_any(&difference, streams.out)
     } else {
-        out.write_all(diff::render(&difference, args.verbose).as_bytes())
+        streams.text(&diff::render(&difference, args.verbose))
     }
 }
 
