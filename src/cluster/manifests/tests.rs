@@ -244,6 +244,23 @@ fn hostile_documents_end_in_a_message() {
 }
 
 #[test]
+fn a_long_list_states_its_kind_first() {
+    let items = vec![r#"{"metadata":{"name":"a"},"spec":{}}"#; 10_001].join(",");
+    let late = read_text(&format!(
+        r#"{{"apiVersion":"v1","items":[{items}],"kind":"PodList"}}"#
+    ));
+    assert!(
+        messages(&late)[0].contains("must stand before them"),
+        "{:?}",
+        messages(&late)
+    );
+    let early = read_text(&format!(
+        r#"{{"apiVersion":"v1","kind":"PodList","items":[{items}]}}"#
+    ));
+    assert_eq!(early.diagnostics.counts()[&Reason::IdenticalCopy], 10_000);
+}
+
+#[test]
 fn edits_change_what_they_name_and_nothing_else() {
     let deployment = |name: &str| {
         format!(

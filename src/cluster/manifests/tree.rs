@@ -20,8 +20,10 @@ pub(super) struct SyntaxError {
 
 /// Nesting of the deepest document that is read: workloads need about 20, and a debug build on a small stack must hold it.
 const DEEPEST: usize = 64;
+/// Items that may wait for their list's kind: all of them are in memory until it comes.
+const MOST_WAITING: usize = 10_000;
 /// Aliases may stand for so many values in a document: enough for hand-written templates, too few for an alias bomb.
-const MOST_REPEATED: usize = 200_000;
+const MOST_REPEATED: usize = 100_000;
 
 /// Reads a document, YAML or (several values of) JSON, and hands out its objects.
 ///
@@ -73,6 +75,9 @@ fn read_yaml(text: &str, sink: &mut Sink<'_>) -> Result<(), SyntaxError> {
         max_depth: DEEPEST,
         // Repetition is bounded by `alias_limits`; the ratio would refuse honest templates.
         enforce_alias_anchor_ratio: false,
+        // What stands under anchors is copied for every anchor that is open, aliases in it included.
+        max_recorded_anchor_events: MOST_REPEATED,
+        max_recorded_anchor_bytes: 16 << 20,
     };
     let options = serde_saphyr::options! {
         budget: budget,
@@ -258,6 +263,11 @@ impl<'de> Visitor<'de> for ItemsSeed<'_, '_> {
             item = item.saturating_add(1);
             self.items.complete(&mut tree);
             if self.items.of.is_none() && tree.get("kind").is_none() && tree.is_object() {
+                if self.items.waiting.len() == MOST_WAITING {
+                    return Err(de::Error::custom(format_args!(
+                        "the kind of a list of more than {MOST_WAITING} items that don't state their own must stand before them"
+                    )));
+                }
                 self.items.waiting.push((tree, item));
             } else {
                 (self.sink)(tree, item);
