@@ -22,11 +22,16 @@ use crate::quota::Quota;
 /// Effort granted to the starts of the density greedy: a tenth of a second or so.
 const DENSITY_EFFORT: u64 = 12_000_000;
 /// Starts of the density greedy.
-const STARTS: usize = 8;
+const STARTS: u32 = 8;
 /// Effort granted to ruin and recreate: a quarter of a second or so.
 const IMPROVE_EFFORT: u64 = 12_000_000;
 /// The same for whoever asks for a smaller gap than usual: until the quota says stop, mostly.
 const THOROUGH_EFFORT: u64 = 100_000_000;
+
+/// Starts of ruin and recreate beside the best packing, as far as the effort goes, and by how much they are shaken.
+const RESTARTS: u64 = 3;
+const THOROUGH_RESTARTS: u64 = 40;
+const RESTART_STRENGTH: f64 = 0.5;
 
 /// Why there is no plan.
 #[derive(Debug, Error)]
@@ -203,13 +208,55 @@ impl<'a> Contest<'a> {
             let usual = options.gap >= PlanOptions::default().gap;
             effort.grant(if usual { IMPROVE_EFFORT } else { THOROUGH_EFFORT });
             let floor = floor(&best);
+            let restarts = if usual { RESTARTS } else { THOROUGH_RESTARTS };
+            let seeds = (options.seed, restarts);
             self.enter("improve", |problem| {
-                let mut packing = improve::improve(problem, &mut filler, best, floor, options.seed, effort);
-                downsize::downsize(problem, &mut packing);
-                packing
+                improved(problem, &mut filler, best, floor, seeds, effort)
             });
         }
     }
+}
+
+/// Ruin and recreate from the best packing, then from others at random: what one start never reaches another may.
+fn improved<'a>(
+    problem: &'a Problem<'a>,
+    filler: &mut Filler<'a>,
+    best: Packing,
+    floor: u64,
+    (seed, restarts): (u64, u64),
+    effort: &mut Effort<'_>,
+) -> Packing {
+    let mut best = improve::improve(problem, filler, best, floor, seed, effort);
+    downsize::downsize(problem, &mut best);
+    for restart in 1..=restarts {
+        if best.cost(problem) <= floor || effort.is_used_up() {
+            break;
+        }
+        let seed = seed.wrapping_add(restart);
+        let start = shaken(problem, filler, RESTART_STRENGTH, &mut Random::new(seed), effort);
+        let other = improve::improve(problem, filler, start, floor, seed, effort);
+        if other.is_better_than(&best, problem) {
+            best = other;
+        }
+    }
+    best
+}
+
+/// The density greedy with each value up to half of `strength` higher or lower.
+fn shaken<'a>(
+    problem: &'a Problem<'a>,
+    filler: &mut Filler<'a>,
+    strength: f64,
+    random: &mut Random,
+    effort: &mut Effort<'_>,
+) -> Packing {
+    let values = filler.values.clone();
+    for value in &mut filler.values {
+        *value *= 1.0 + strength * (random.unit() - 0.5);
+    }
+    let packing = density::pack(problem, filler, effort);
+    filler.values = values;
+    packing
 }
 
 /// The best of several runs, the first with values as they are, the others shaken.
@@ -219,23 +266,17 @@ fn starts<'a>(
     seed: u64,
     effort: &mut Effort<'_>,
 ) -> Packing {
-    let values = filler.values.clone();
     let mut random = Random::new(seed);
     let mut best = density::pack(problem, filler, effort);
     for start in 1..STARTS {
         if effort.is_used_up() {
             break;
         }
-        let strength = 0.04 * f64::from(u32::try_from(start).unwrap_or(0));
-        for (shaken, value) in filler.values.iter_mut().zip(&values) {
-            *shaken = value * (1.0 + strength * (random.unit() - 0.5));
-        }
-        let other = density::pack(problem, filler, effort);
+        let other = shaken(problem, filler, 0.04 * f64::from(start), &mut random, effort);
         if other.is_better_than(&best, problem) {
             best = other;
         }
     }
-    filler.values = values;
     best
 }
 

@@ -51,6 +51,7 @@ pub fn pack(problem: &Problem<'_>, filler: &Filler<'_>, effort: &mut Effort<'_>)
         ..Packing::default()
     };
     let mut ledger = Ledger::new(problem);
+    let bias = vec![1.0; problem.kinds.len()];
     let tiers = problem.kinds.iter().map(|kind| kind.tier + 1).max().unwrap_or(0);
     for tier in 0..tiers {
         let kinds: Vec<usize> = (0..problem.kinds.len())
@@ -60,6 +61,7 @@ pub fn pack(problem: &Problem<'_>, filler: &Filler<'_>, effort: &mut Effort<'_>)
             problem,
             filler,
             kinds: &kinds,
+            bias: &bias,
         };
         packing.launched.extend(cover.run(&mut left, &mut ledger, effort));
     }
@@ -113,6 +115,8 @@ pub struct Cover<'a> {
     pub filler: &'a Filler<'a>,
     /// What may be launched, all of one weight.
     pub kinds: &'a [usize],
+    /// By kind: how much more than its density counts; one where nothing is shaken.
+    pub bias: &'a [f64],
 }
 
 impl Cover<'_> {
@@ -232,7 +236,7 @@ impl Cover<'_> {
         let usable = |group: usize| problem.usable[group].contains(kind);
         let room = problem.room(kind);
         #[expect(clippy::cast_precision_loss, reason = "guidance only")]
-        let cost = problem.kinds[kind].cost.max(1) as f64;
+        let cost = problem.kinds[kind].cost.max(1) as f64 / self.bias[kind];
         let (mut value, mut filling) = self.filler.best(room, usable, left, orders, effort);
         if filling.is_empty() {
             // Pods that are worth nothing still need a place.

@@ -20,9 +20,10 @@ const SAMPLED_KINDS: usize = 24;
 /// Other nodes that one attempt looks at for room.
 const LOOKED_AT: usize = 40;
 
-/// Attempts in vain after which the search ends: at least so many, and so many for each node.
-const LEAST_PATIENCE: usize = 2_000;
-const ATTEMPTS_A_NODE: usize = 200;
+/// Attempts in vain after which the search ends: so many for each pod up to a number of them, or for each node.
+const ATTEMPTS_A_POD: u64 = 40;
+const COUNTED_PODS: u64 = 25;
+const ATTEMPTS_A_NODE: u64 = 200;
 
 struct Node {
     kind: usize,
@@ -37,6 +38,8 @@ struct Search<'a, 'f> {
     problem: &'a Problem<'a>,
     filler: &'f mut Filler<'a>,
     values: Vec<f64>,
+    /// By kind: how it is favoured in the attempt at hand.
+    bias: Vec<f64>,
     nodes: Vec<Node>,
     ledger: Ledger,
     random: Random,
@@ -66,6 +69,7 @@ pub fn improve<'a>(
     let mut search = Search {
         problem,
         values: filler.values.clone(),
+        bias: vec![1.0; problem.kinds.len()],
         filler,
         nodes,
         ledger,
@@ -73,7 +77,7 @@ pub fn improve<'a>(
         left: vec![0; problem.groups.len()],
     };
     let mut vain = 0;
-    let patience = LEAST_PATIENCE.max(ATTEMPTS_A_NODE * search.nodes.len());
+    let patience = patience(&search.nodes);
     while cost > floor && vain < patience && !search.nodes.is_empty() && !effort.is_used_up() {
         // What an attempt costs beside filling nodes.
         effort.spend(50);
@@ -93,6 +97,21 @@ pub fn improve<'a>(
         .collect();
     packing.normalise();
     packing
+}
+
+fn patience(nodes: &[Node]) -> u64 {
+    let pods: u64 = nodes
+        .iter()
+        .flat_map(|node| &node.filling)
+        .map(|(_, count)| count)
+        .sum();
+    let by_nodes = u64::try_from(nodes.len())
+        .unwrap_or(u64::MAX)
+        .saturating_mul(ATTEMPTS_A_NODE);
+    // Few pods have few ways to be packed, however many nodes they are on.
+    by_nodes
+        .min(ATTEMPTS_A_NODE * pods / 2)
+        .max(ATTEMPTS_A_POD * pods.min(COUNTED_PODS))
 }
 
 fn node(problem: &Problem<'_>, kind: usize, filling: Filling) -> Node {
@@ -245,10 +264,15 @@ impl Search<'_, '_> {
         kinds.sort_unstable();
         kinds.dedup();
         kinds.retain(|kind| problem.kinds[*kind].tier == tier);
+        let favour = [0.0, 0.1, 0.3][self.random.below(3)];
+        for kind in &kinds {
+            self.bias[*kind] = 1.0 + favour * (self.random.unit() - 0.5);
+        }
         let cover = Cover {
             problem,
             filler: &*self.filler,
             kinds: &kinds,
+            bias: &self.bias,
         };
         cover.run_on(groups, &mut self.left, &mut self.ledger, effort)
     }

@@ -280,3 +280,50 @@ fn copies_beside(request: &[u64], load: &[u64], room: &[u64]) -> u64 {
     }
     copies
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::lower::lower;
+    use crate::pack::{Packing, karpenter_order};
+    use crate::testing::build::{Cluster, machine};
+
+    fn pack(cluster: Cluster) -> (Packing, Vec<String>) {
+        let snapshot = cluster.freeze();
+        let problem = lower(&snapshot);
+        let packing = karpenter_order::pack(&problem, false);
+        let types = packing.launched.iter().map(|launched| {
+            let bin = problem.kinds[launched.kind].bins[0];
+            let shape = problem.universe.shape(bin);
+            format!(
+                "{} × {}",
+                launched.count,
+                problem.universe.instance_type(shape).name
+            )
+        });
+        let types = types.collect();
+        (packing, types)
+    }
+
+    #[test]
+    fn fills_one_large_node_where_two_small_ones_would_do() {
+        let small = machine("small", "2", "8Gi", "0.1");
+        let large = machine("large", "16", "64Gi", "0.9");
+        let cluster = Cluster::new()
+            .instance_type(small)
+            .instance_type(large)
+            .pool("default");
+        let (packing, types) = pack(cluster.pods("web", 2, "1500m", "1Gi"));
+        assert_eq!(types, ["1 × large"]);
+        assert_eq!(packing.left, [0]);
+    }
+
+    #[test]
+    fn a_limit_on_nodes_stops_at_the_last_one() {
+        let cluster = Cluster::new()
+            .instance_type(machine("small", "2", "8Gi", "0.1"))
+            .pool_with("default", |pool| pool.limits.nodes = Some(3));
+        let (packing, types) = pack(cluster.pods("web", 5, "1500m", "1Gi"));
+        assert_eq!(types, ["3 × small"]);
+        assert_eq!(packing.left, [2]);
+    }
+}

@@ -362,3 +362,39 @@ impl Prices {
         most
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lower::lower;
+    use crate::testing::build::{Cluster, machine};
+
+    fn bound(cluster: Cluster) -> u64 {
+        let snapshot = cluster.freeze();
+        let problem = lower(&snapshot);
+        let counts = problem.counts();
+        prices(&problem, &counts).map_or(0, |prices| prices.bound(&problem, &counts))
+    }
+
+    fn cluster() -> Cluster {
+        Cluster::new()
+            .instance_type(machine("small", "2", "8Gi", "0.1"))
+            .pool("default")
+    }
+
+    #[test]
+    fn pods_that_fill_nodes_to_the_brim_cost_what_the_nodes_do() {
+        assert_eq!(bound(cluster().pods("web", 10, "1", "1Gi")), 500_000);
+    }
+
+    #[test]
+    fn one_node_at_least_is_launched_for_the_smallest_pod() {
+        assert_eq!(bound(cluster().pods("web", 1, "10m", "1Mi")), 100_000);
+    }
+
+    #[test]
+    fn room_on_nodes_that_exist_is_credited() {
+        let with_room = cluster().node("n1", "default", "small", "zone-a");
+        assert_eq!(bound(with_room.pods("web", 2, "1", "1Gi")), 0);
+    }
+}
