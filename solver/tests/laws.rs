@@ -191,7 +191,7 @@ proptest! {
 
     #[test]
     fn the_larger_of_two_holds_both_and_nothing_less_does(one in resources(), two in resources()) {
-        let larger = Resources::max(&one, &two);
+        let larger = Resources::larger(&one, &two);
         prop_assert!(one.fits(&larger) && two.fits(&larger));
         prop_assert!(larger.iter().all(|(name, amount)| amount == one.get(name) || amount == two.get(name)));
     }

@@ -284,7 +284,7 @@ impl Resources {
 
     /// The larger of both, resource by resource.
     #[must_use]
-    pub fn max(&self, other: &Self) -> Self {
+    pub fn larger(&self, other: &Self) -> Self {
         let mut result = self.clone();
         for (name, amount) in &other.0 {
             let larger = result.get(name).max(*amount);

@@ -21,7 +21,7 @@ pub fn effective(spec: &PodSpec, allocated: &BTreeMap<String, Amounts>) -> Resou
         requests.fill_from(&container.resources.limits);
         let requests = requests.requested();
         match allocated.get(&container.name) {
-            Some(given) => Resources::max(&requests, &given.requested()),
+            Some(given) => Resources::larger(&requests, &given.requested()),
             None => requests,
         }
     };
@@ -42,9 +42,9 @@ pub fn effective(spec: &PodSpec, allocated: &BTreeMap<String, Amounts>) -> Resou
             moment.add_all(&sidecars);
             moment
         };
-        starting = Resources::max(&starting, &moment);
+        starting = Resources::larger(&starting, &moment);
     }
-    let mut total = Resources::max(&running, &starting);
+    let mut total = Resources::larger(&running, &starting);
     for (name, amount) in pod_level(spec, &total).iter() {
         total.set(name.clone(), amount);
     }

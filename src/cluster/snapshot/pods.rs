@@ -233,7 +233,7 @@ impl<'i> Converter<'i, '_> {
         let Some(template) = template else { return spec };
         let at_start =
             crate::cluster::convert::requests::effective(&template.spec.template.spec, &BTreeMap::new());
-        let larger = Resources::max(&spec.requests, &at_start);
+        let larger = Resources::larger(&spec.requests, &at_start);
         if larger == spec.requests {
             return spec;
         }
