@@ -20,6 +20,7 @@ mod workloads;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use std::sync::Mutex;
 
 use serde_json::{Value, json};
 
@@ -81,6 +82,17 @@ fn planned(name: &str, edits: &[(&str, &str, &[&str], &str)]) -> Example {
     Example { input, plan }
 }
 
+/// What `dovetail catalog show` says of a type; asked once for all tests.
+fn shown(name: &str) -> Value {
+    static SHOWN: Mutex<BTreeMap<String, Value>> = Mutex::new(BTreeMap::new());
+    if let Some(known) = SHOWN.lock().unwrap().get(name) {
+        return known.clone();
+    }
+    let shown = Run::of(&["catalog", "show", name, "-o", "json"]).json().unwrap();
+    SHOWN.lock().unwrap().insert(name.to_owned(), shown.clone());
+    shown
+}
+
 /// The built-in catalogue's word on every type that the plan or a node names, as a Catalog document.
 fn catalogue(input: &Input, plan: &Value) -> Value {
     let mut names = BTreeSet::new();
@@ -93,7 +105,7 @@ fn catalogue(input: &Input, plan: &Value) -> Value {
     names.extend(of_nodes.filter_map(|node| node.labels.get("node.kubernetes.io/instance-type").cloned()));
     let (mut types, mut zones) = (Vec::new(), BTreeSet::new());
     for name in &names {
-        let shown = Run::of(&["catalog", "show", name, "-o", "json"]).json().unwrap();
+        let shown = shown(name);
         zones.extend(
             list(&shown, "/offerings")
                 .iter()
