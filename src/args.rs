@@ -115,13 +115,8 @@ pub struct InputArgs {
         help_heading = "Input"
     )]
     pub filenames: Vec<String>,
-    /// Read the live cluster of this kubeconfig context instead (changes nothing there)
-    #[arg(
-        long,
-        value_name = "NAME",
-        conflicts_with = "filenames",
-        help_heading = "Input"
-    )]
+    /// Read the live cluster of this kubeconfig context (changes nothing there), and -f on top of it
+    #[arg(long, value_name = "NAME", help_heading = "Input")]
     pub context: Option<String>,
     /// Change a field before planning: KIND/[NAMESPACE/]NAME.path=value; repeatable
     #[arg(long, value_name = "EDIT", help_heading = "Input")]

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use thiserror::Error;
 
 use super::diagnostics::{Note, Origin, Reason, Severity};
-use super::manifests::{Edit, Intake, Read, ReadError};
+use super::manifests::{Edit, Intake, Read, ReadError, Source};
 use super::objects::Kind;
 
 /// Objects in a page: what kubectl asks for.
@@ -40,11 +40,12 @@ pub enum LiveError {
     Read(#[from] ReadError),
 }
 
-/// Lists everything that planning reads from the cluster of a kubeconfig context; the current one where none is named.
+/// Lists everything that planning reads from the cluster of a kubeconfig context (the current one where none is
+/// named), then reads the sources on top: a Catalog, or a NodePool to try.
 ///
 /// # Errors
-/// No connection, an answer that is no list, an edit that can't be made.
-pub async fn read_live(context: Option<&str>, edits: &[Edit]) -> Result<Read, LiveError> {
+/// No connection, an answer that is no list, a source that can't be opened, an edit that can't be made.
+pub async fn read_live(context: Option<&str>, sources: &[Source], edits: &[Edit]) -> Result<Read, LiveError> {
     let options = KubeConfigOptions {
         context: context.map(str::to_owned),
         ..KubeConfigOptions::default()
@@ -55,7 +56,10 @@ pub async fn read_live(context: Option<&str>, edits: &[Edit]) -> Result<Read, Li
         || "the current context's cluster".to_owned(),
         |context| format!("cluster {context}"),
     );
-    read_from(&client, &name, edits).await
+    let mut intake = Intake::new(edits);
+    list_all(&client, &name, &mut intake).await?;
+    intake.read_sources(sources)?;
+    Ok(intake.finish()?)
 }
 
 /// Lists everything that planning reads through a client; `name` stands for the cluster.
@@ -64,6 +68,11 @@ pub async fn read_live(context: Option<&str>, edits: &[Edit]) -> Result<Read, Li
 /// No connection, an answer that is no list, an edit that can't be made.
 pub async fn read_from(client: &Client, name: &str, edits: &[Edit]) -> Result<Read, LiveError> {
     let mut intake = Intake::new(edits);
+    list_all(client, name, &mut intake).await?;
+    Ok(intake.finish()?)
+}
+
+async fn list_all(client: &Client, name: &str, intake: &mut Intake<'_>) -> Result<(), LiveError> {
     let mut versions: Vec<(&'static str, Option<String>)> = Vec::new();
     for kind in Kind::ALL.iter().copied().filter(|kind| *kind != Kind::Catalog) {
         let version = match kind.version() {
@@ -78,7 +87,7 @@ pub async fn read_from(client: &Client, name: &str, edits: &[Edit]) -> Result<Re
             },
         };
         let listed = match version {
-            Some(version) => list(client, kind, &version, name, &mut intake).await?,
+            Some(version) => list(client, kind, &version, name, intake).await?,
             None => Listed::NotThere,
         };
         match listed {
@@ -101,7 +110,7 @@ pub async fn read_from(client: &Client, name: &str, edits: &[Edit]) -> Result<Re
             }
         }
     }
-    Ok(intake.finish()?)
+    Ok(())
 }
 
 /// Kinds without which a plan says next to nothing.

@@ -15,6 +15,7 @@ use crate::args::{EngineName, InputArgs, SolveArgs};
 use crate::clock::Deadline;
 use crate::cluster::diagnostics::{Diagnostics, Note, Reason, Severity};
 use crate::cluster::index::Index;
+use crate::cluster::live::read_live;
 use crate::cluster::manifests::{self, Edit, Source};
 use crate::cluster::snapshot::{FreezeOptions, freeze};
 use crate::render::{Loudness, Origin, Warning};
@@ -37,9 +38,6 @@ pub(super) struct World {
 
 /// Reads and freezes.
 pub(super) fn read(args: &InputArgs) -> anyhow::Result<World> {
-    if let Some(context) = &args.context {
-        bail!("--context {context} isn't there yet: pipe `kubectl get … -A -o yaml` into -f - instead");
-    }
     let edits = args
         .set
         .iter()
@@ -48,15 +46,10 @@ pub(super) fn read(args: &InputArgs) -> anyhow::Result<World> {
                 .with_context(|| format!("reading --set {text}"))
         })
         .collect::<anyhow::Result<Vec<Edit>>>()?;
-    let sources: Vec<Source> = args
-        .filenames
-        .iter()
-        .map(|name| Source::from(name.as_str()))
-        .collect();
     let manifests::Read {
         index,
         mut diagnostics,
-    } = manifests::read(&sources, &edits)?;
+    } = objects(args, &edits)?;
     if index.is_empty() && diagnostics.has_errors() {
         bail!("nothing could be read: {}", first_errors(&diagnostics));
     }
@@ -77,6 +70,25 @@ pub(super) fn read(args: &InputArgs) -> anyhow::Result<World> {
         time_budget: frozen.time_budget,
         gap: frozen.gap,
     })
+}
+
+/// The objects to plan for: of files, or of a live cluster.
+fn objects(args: &InputArgs, edits: &[Edit]) -> anyhow::Result<manifests::Read> {
+    let sources: Vec<Source> = args
+        .filenames
+        .iter()
+        .map(|name| Source::from(name.as_str()))
+        .collect();
+    let Some(context) = &args.context else {
+        return Ok(manifests::read(&sources, edits)?);
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .context("starting to talk to the cluster")?;
+    runtime
+        .block_on(read_live(Some(context), &sources, edits))
+        .with_context(|| format!("reading the cluster of context {context}"))
 }
 
 fn first_errors(diagnostics: &Diagnostics) -> String {
@@ -169,7 +181,7 @@ pub(super) fn refuse_what_is_not_there_yet(args: &SolveArgs) -> anyhow::Result<(
         bail!("--spot-to-spot isn't there yet: it belongs to consolidation");
     }
     if args.min_values_policy.is_some() {
-        bail!("--min-values-policy isn't there yet: minValues are kept strictly");
+        bail!("--min-values-policy isn't there yet: minValues are not weighed");
     }
     Ok(())
 }

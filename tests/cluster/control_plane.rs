@@ -21,6 +21,8 @@ const TOKEN: &str = "of-this-test-alone";
 /// A running control plane. Ends with its value.
 pub(crate) struct ControlPlane {
     client: Client,
+    port: u16,
+    certificate: PathBuf,
     // In this order: the API server goes before what it writes to, and both before their files.
     _api_server: Process,
     _etcd: Process,
@@ -122,6 +124,8 @@ impl ControlPlane {
             {
                 return Some(Self {
                     client,
+                    port: secure_port,
+                    certificate,
                     _api_server: api_server,
                     _etcd: etcd,
                     _directory: directory,
@@ -133,6 +137,17 @@ impl ControlPlane {
             "no answer from kube-apiserver after {PATIENCE:?}: {}",
             api_server.last_words()
         );
+    }
+
+    /// A kubeconfig whose one context, of this name, may do everything.
+    pub(crate) fn kubeconfig(&self, context: &str) -> String {
+        let (port, certificate) = (self.port, self.certificate.display());
+        format!(
+            "apiVersion: v1\nkind: Config\ncurrent-context: {context}\n\
+             clusters: [{{name: c, cluster: {{server: 'https://127.0.0.1:{port}', certificate-authority: '{certificate}'}}}}]\n\
+             users: [{{name: u, user: {{token: {TOKEN}}}}}]\n\
+             contexts: [{{name: {context}, context: {{cluster: c, user: u}}}}]\n"
+        )
     }
 
     /// A client that may do everything.

@@ -12,6 +12,7 @@
 mod cases;
 mod claims;
 mod control_plane;
+mod live;
 mod server;
 
 use std::collections::BTreeMap;

@@ -80,25 +80,8 @@ pub enum ReadError {
 /// # Errors
 /// A source that can't be opened; an edit that matches no object or can't be made.
 pub fn read(sources: &[Source], edits: &[Edit]) -> Result<Read, ReadError> {
-    if sources.iter().filter(|source| **source == Source::Stdin).count() > 1 {
-        return Err(ReadError::StdinTwice);
-    }
     let mut intake = Intake::new(edits);
-    for source in sources {
-        match source {
-            Source::Stdin => intake.read_stream("standard input", io::stdin().lock()),
-            Source::Path(path) => {
-                for file in files(path)? {
-                    let name = file.display().to_string();
-                    let opened = File::open(&file).map_err(|error| ReadError::Open {
-                        path: name.clone(),
-                        error,
-                    })?;
-                    intake.read_stream(&name, BufReader::with_capacity(1 << 18, opened));
-                }
-            }
-        }
-    }
+    intake.read_sources(sources)?;
     intake.finish()
 }
 
@@ -178,6 +161,29 @@ impl<'e> Intake<'e> {
             unknown_kinds: BTreeMap::new(),
             copies: 0,
         }
+    }
+
+    /// Reads every document of these sources.
+    pub(super) fn read_sources(&mut self, sources: &[Source]) -> Result<(), ReadError> {
+        if sources.iter().filter(|source| **source == Source::Stdin).count() > 1 {
+            return Err(ReadError::StdinTwice);
+        }
+        for source in sources {
+            match source {
+                Source::Stdin => self.read_stream("standard input", io::stdin().lock()),
+                Source::Path(path) => {
+                    for file in files(path)? {
+                        let name = file.display().to_string();
+                        let opened = File::open(&file).map_err(|error| ReadError::Open {
+                            path: name.clone(),
+                            error,
+                        })?;
+                        self.read_stream(&name, BufReader::with_capacity(1 << 18, opened));
+                    }
+                }
+            }
+        }
+        Ok(())
     }
 
     fn read_stream(&mut self, name: &str, reader: impl BufRead) {
