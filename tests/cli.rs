@@ -57,7 +57,6 @@ fn wrong_usage_ends_with_status_1_and_says_what_is_expected() {
             &["plan", "-f", "-", "-o", "xml"],
             "possible values: table, json, yaml, html",
         ),
-        (&["plan", "-f", "-", "--context", "prod"], "cannot be used with"),
         (&["nonsense"], "nonsense"),
         (&["explain", "node", "n1"], "node"),
         (&[], "Usage"),

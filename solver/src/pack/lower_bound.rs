@@ -9,9 +9,10 @@
 //! Why any feasible (λ, μ) bounds from below, in integers: let a plan launch nodes n of kinds k(n) with classes κ(n),
 //! and put pods of groups s(p) on them. Every pod p on n has μ_s(p) ≤ λ_κ(n)·w_s(p), and the pods on n ask for W_k(n) at
 //! most, so Σ over p on n of μ_s(p) ≤ λ_κ(n)·W_k(n) ≤ c_k(n). Summed over launched nodes: Σ μ over the pods on them ≤
-//! cost. Pods on an existing node e are worth Λ·free_e at most, where Λ is the largest λ of each resource, and never
-//! more than all pods that may go there. A node of a limited offer holds Λ·W at most, so it saves Λ·W − c at most, as
-//! often as there is one. So cost ≥ Σ d·μ − credits, where unlimited kinds alone need λ·W ≤ c. The LP only suggests λ: here λ is rounded to
+//! cost. Existing nodes that the same profiles may use melt into a volume with prices λ_e of its own and μ ≤ λ_e·w for
+//! each group that fits one of them: pods there are worth λ_e·free at most, and never more than all that could go there.
+//! A node of a limited offer holds Λ·W at most, where Λ is the largest λ of each resource over the classes, so it saves
+//! Λ·W − c at most, as often as there is one. So cost ≥ Σ d·μ − credits, where unlimited kinds alone need λ·W ≤ c. The LP only suggests λ: here λ is rounded to
 //! integers, scaled down until every kind's inequality holds exactly, and μ is the exact minimum. Cost is a whole
 //! number of micro-dollars, so the bound may be rounded up. Limits only restrict plans: leaving them out keeps the bound
 //! valid. Weights restrict as well; they are used only where no limit can push a group to lower ones.
@@ -27,6 +28,8 @@ use crate::lower::prune::Kind;
 use crate::lower::rules::resources;
 use crate::lp::{Program, Row, maximise};
 
+use super::room_volume::{Volume, volumes};
+
 /// Rows of the dual program beyond which classes are made coarser.
 const MOST_ROWS: usize = 6_000;
 /// Kinds × rounds: an exact λ in units of 2⁻⁵⁶ micro-dollars a base unit still multiplies without overflow.
@@ -41,6 +44,8 @@ pub struct Prices {
     mu: Vec<u128>,
     /// By group: kinds that count for it.
     usable: Vec<FixedBitSet>,
+    /// Existing nodes, melted, each with its own λ in 2⁻⁵⁶ micro-dollars.
+    volumes: Vec<(Volume, Vec<u128>)>,
 }
 
 /// Kinds that can be launched in any number.
@@ -122,6 +127,8 @@ struct Dual {
     active: Vec<usize>,
     /// Classes of each active group.
     uses: Vec<Vec<usize>>,
+    /// Existing nodes that active groups may use.
+    volumes: Vec<Volume>,
 }
 
 impl Dual {
@@ -137,12 +144,15 @@ impl Dual {
                 used
             })
             .collect();
-        let rows: usize = uses.iter().map(Vec::len).sum::<usize>() + problem.kinds.len();
+        let volumes = volumes(problem, active);
+        let of_rooms: usize = volumes.iter().map(|volume| volume.takes.len()).sum();
+        let rows: usize = uses.iter().map(Vec::len).sum::<usize>() + of_rooms + problem.kinds.len();
         (classes == 1 || rows <= MOST_ROWS).then(|| Self {
             class,
             classes,
             active: active.to_vec(),
             uses,
+            volumes,
         })
     }
 
@@ -154,68 +164,117 @@ impl Dual {
     )]
     fn solve(self, problem: &Problem<'_>, usable: &[FixedBitSet], counts: &[u64]) -> Option<Prices> {
         let columns = problem.resources.len();
-        // Units that bring all coefficients near one.
-        let unit: Vec<f64> = (0..columns)
-            .map(|at| {
-                let most = (0..problem.kinds.len()).map(|kind| problem.room(kind)[at]).max();
-                most.unwrap_or(1).max(1) as f64
-            })
-            .collect();
-        let dearest = problem
-            .kinds
-            .iter()
-            .map(|kind| kind.cost)
-            .max()
-            .unwrap_or(1)
-            .max(1) as f64;
-        let lambda_of = |class: usize, at: usize| class * columns + at;
-        let merged = self.classes == 1;
-        let values = if merged { 0 } else { self.active.len() };
+        let units = Units::of(problem);
+        let answer = maximise(&self.program(problem, counts, &units))?;
+        let scale = (1_u64 << SCALE_BITS) as f64;
+        let exact = |block: usize| -> Vec<u128> {
+            let price = |at: usize| answer[block * columns + at].max(0.0) * units.dearest / units.amount[at];
+            (0..columns).map(|at| (price(at) * scale) as u128).collect()
+        };
+        let lambda: Vec<Vec<u128>> = (0..self.classes).map(exact).collect();
+        let block = |at: usize| if self.is_merged() { 0 } else { self.classes + at };
+        let volumes = (0..self.volumes.len())
+            .map(|at| exact(block(at)))
+            .collect::<Vec<_>>();
+        let volumes = self.volumes.into_iter().zip(volumes).collect();
+        verified(problem, &self.class, lambda, volumes, usable)
+    }
+
+    /// One class only: its λ says what each group is worth, and no values are needed.
+    fn is_merged(&self) -> bool {
+        self.classes == 1
+    }
+
+    /// Variables: λ of each class, then λ of each volume, then μ of each active group.
+    #[expect(clippy::cast_precision_loss, reason = "the program only suggests prices")]
+    fn program(&self, problem: &Problem<'_>, counts: &[u64], units: &Units) -> Program {
+        let columns = problem.resources.len();
+        let total: f64 = self.active.iter().map(|group| counts[*group] as f64).sum();
         let mut program = Program {
-            objective: vec![0.0; self.classes * columns + values],
+            objective: Vec::new(),
             rows: Vec::new(),
         };
-        let total: f64 = self.active.iter().map(|group| counts[*group] as f64).sum();
-        for (at, group) in self.active.iter().enumerate() {
-            let weight = counts[*group] as f64 / total;
-            let request = problem.request(*group);
-            if merged {
-                for (column, amount) in request.iter().enumerate() {
-                    program.objective[column] += weight * *amount as f64 / unit[column];
+        if self.is_merged() {
+            program.objective = vec![0.0; columns];
+            for group in &self.active {
+                let weight = counts[*group] as f64 / total;
+                for (column, amount) in problem.request(*group).iter().enumerate() {
+                    program.objective[column] += weight * *amount as f64 / units.amount[column];
                 }
-                continue;
             }
-            let value = self.classes * columns + at;
-            program.objective[value] = weight;
-            for class in &self.uses[at] {
-                let mut terms = vec![(value, 1.0)];
-                for (column, amount) in request.iter().enumerate().filter(|(_, amount)| **amount > 0) {
-                    terms.push((lambda_of(*class, column), -(*amount as f64) / unit[column]));
-                }
-                program.rows.push(Row { terms, limit: 0.0 });
+        } else {
+            let blocks = self.classes + self.volumes.len();
+            program.objective = vec![0.0; blocks * columns + self.active.len()];
+            for (at, group) in self.active.iter().enumerate() {
+                program.objective[blocks * columns + at] = counts[*group] as f64 / total;
+            }
+            self.add_values(problem, units, &mut program);
+        }
+        for (at, volume) in self.volumes.iter().enumerate() {
+            let block = if self.is_merged() { 0 } else { self.classes + at };
+            for (column, free) in volume.free.iter().enumerate() {
+                program.objective[block * columns + column] -= *free as f64 / units.amount[column] / total;
             }
         }
         for (index, kind) in unlimited(problem) {
             let room = problem.room(index);
-            let terms: Vec<(usize, f64)> = (0..columns)
+            let terms = (0..columns)
                 .filter(|at| room[*at] > 0)
-                .map(|at| (lambda_of(self.class[index], at), room[at] as f64 / unit[at]))
+                .map(|at| {
+                    (
+                        self.class[index] * columns + at,
+                        room[at] as f64 / units.amount[at],
+                    )
+                })
                 .collect();
             program.rows.push(Row {
                 terms,
-                limit: kind.cost as f64 / dearest,
+                limit: kind.cost as f64 / units.dearest,
             });
         }
-        let answer = maximise(&program)?;
-        let scale = (1_u64 << SCALE_BITS) as f64;
-        let lambda: Vec<Vec<u128>> = (0..self.classes)
-            .map(|class| {
-                let exact =
-                    |at: usize| (answer[lambda_of(class, at)].max(0.0) * dearest / unit[at] * scale) as u128;
-                (0..columns).map(exact).collect()
-            })
-            .collect();
-        verified(problem, &self.class, lambda, usable)
+        program
+    }
+
+    /// μ of a group is at most what it asks for at the prices of each class and volume it may use.
+    #[expect(clippy::cast_precision_loss, reason = "the program only suggests prices")]
+    fn add_values(&self, problem: &Problem<'_>, units: &Units, program: &mut Program) {
+        let columns = problem.resources.len();
+        let blocks = self.classes + self.volumes.len();
+        for (at, group) in self.active.iter().enumerate() {
+            let volumes = self.volumes.iter().enumerate();
+            let there = volumes.filter(|(_, volume)| volume.takes.contains_key(group));
+            let there = there.map(|(volume, _)| self.classes + volume);
+            for block in self.uses[at].iter().copied().chain(there) {
+                let mut terms = vec![(blocks * columns + at, 1.0)];
+                for (column, amount) in problem.request(*group).iter().enumerate() {
+                    if *amount > 0 {
+                        terms.push((block * columns + column, -(*amount as f64) / units.amount[column]));
+                    }
+                }
+                program.rows.push(Row { terms, limit: 0.0 });
+            }
+        }
+    }
+}
+
+/// Units that bring all coefficients of the program near one.
+struct Units {
+    /// By resource: the most that any kind has.
+    amount: Vec<f64>,
+    /// Micro-dollars of the dearest kind.
+    dearest: f64,
+}
+
+impl Units {
+    #[expect(clippy::cast_precision_loss, reason = "the program only suggests prices")]
+    fn of(problem: &Problem<'_>) -> Self {
+        let most = |at: usize| (0..problem.kinds.len()).map(|kind| problem.room(kind)[at]).max();
+        let amount = (0..problem.resources.len()).map(|at| most(at).unwrap_or(1).max(1) as f64);
+        let dearest = problem.kinds.iter().map(|kind| kind.cost).max();
+        Self {
+            amount: amount.collect(),
+            dearest: dearest.unwrap_or(1).max(1) as f64,
+        }
     }
 }
 
@@ -229,11 +288,19 @@ fn worth(lambda: &[u128], amounts: &[u64]) -> Option<u128> {
         })
 }
 
+/// The same of a whole volume.
+fn volume_worth(lambda: &[u128], free: &[u128]) -> Option<u128> {
+    lambda.iter().zip(free).try_fold(0_u128, |sum, (price, amount)| {
+        sum.checked_add(price.checked_mul(*amount)?)
+    })
+}
+
 /// Scales λ down until it is feasible for every kind, exactly, and derives μ.
 fn verified(
     problem: &Problem<'_>,
     class: &[usize],
     mut lambda: Vec<Vec<u128>>,
+    volumes: Vec<(Volume, Vec<u128>)>,
     usable: &[FixedBitSet],
 ) -> Option<Prices> {
     for (index, kind) in unlimited(problem) {
@@ -256,12 +323,18 @@ fn verified(
             let value = worth(&lambda[class[kind]], problem.request(group))?;
             least = Some(least.map_or(value, |least| least.min(value)));
         }
+        for (volume, prices) in &volumes {
+            if let Some(least) = least.as_mut().filter(|_| volume.takes.contains_key(&group)) {
+                *least = worth(prices, problem.request(group))?.min(*least);
+            }
+        }
         mu.push(least.unwrap_or(0));
     }
     Some(Prices {
         lambda,
         mu,
         usable: usable.to_vec(),
+        volumes,
     })
 }
 
@@ -299,16 +372,13 @@ impl Prices {
         let largest: Vec<u128> = (0..columns)
             .map(|at| self.lambda.iter().map(|prices| prices[at]).max().unwrap_or(0))
             .collect();
-        for room in &problem.rooms {
+        for (volume, prices) in &self.volumes {
             let mut there = 0_u128;
-            for (group, item) in problem.groups.iter().enumerate() {
-                if room.profiles.contains(item.profile) && resources::fits(problem.request(group), &room.free)
-                {
-                    let most = resources::copies(problem.request(group), &room.free).min(counts[group]);
-                    there = there.saturating_add(self.mu[group].checked_mul(u128::from(most))?);
-                }
+            for (group, most) in &volume.takes {
+                there = there
+                    .saturating_add(self.mu[*group].checked_mul(u128::from((*most).min(counts[*group])))?);
             }
-            sum = sum.saturating_sub(there.min(worth(&largest, &room.free)?));
+            sum = sum.saturating_sub(volume_worth(prices, &volume.free).map_or(there, |all| all.min(there)));
         }
         // A limited offer saves what its node holds beyond its price, as often as there is one.
         let mut savings = vec![0_u128; problem.supplies.len()];

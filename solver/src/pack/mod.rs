@@ -12,6 +12,7 @@ pub mod karpenter_order;
 pub mod ledger;
 pub mod lower_bound;
 pub mod random;
+pub mod room_volume;
 
 use std::collections::BTreeMap;
 
