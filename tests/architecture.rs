@@ -84,7 +84,7 @@ fn sources_keep_to_the_rules() {
     found.extend(floats_are_in_their_places(&sources, FLOATS_EXCUSED));
     found.extend(solver_touches_nothing(&sources));
     found.extend(layers_hold(&sources));
-    found.extend(rules_have_twins(&sources));
+    found.extend(rules_have_twins(&sources, CHECKED_ONLY));
     found.extend(files_say_what_they_are(&sources));
     found.extend(files_are_short(&sources));
     must_hold(&found);

@@ -148,6 +148,14 @@ fn layers() {
         &bad("solver/src/model/a.rs", "fn a(b: crate::check::C) {}"),
         "solver/src/model/a.rs:1:",
     );
+    only(
+        &bad("solver/src/explain/a.rs", "use crate::pack::A;"),
+        "solver/src/explain/a.rs:1:",
+    );
+    only(
+        &bad("solver/src/lift.rs", "use crate::check::check;"),
+        "solver/src/lift.rs:1:",
+    );
     only(&bad("src/api/a.rs", "use crate::cluster::A;"), "src/api/a.rs:1:");
     only(
         &bad("src/cluster/mod.rs", "use super::commands::A;"),
@@ -164,14 +172,23 @@ fn shape() {
     let rule = Source::new("solver/src/lower/rules/taints.rs", "//! A");
     let module = Source::new("solver/src/lower/rules/mod.rs", "//! A");
     only(
-        &rules_have_twins(&[module, rule]),
+        &rules_have_twins(&[module, rule], &[]),
         "solver/src/lower/rules/taints.rs:",
     );
-    let rule = Source::new("solver/src/lower/rules/taints.rs", "//! A");
-    must_hold(&rules_have_twins(&[
-        rule,
-        Source::new("solver/src/check/taints.rs", "//! A"),
-    ]));
+    let twins = ["solver/src/lower/rules/taints.rs", "solver/src/check/taints.rs"];
+    let twins = twins.map(|path| Source::new(path, "//! A"));
+    must_hold(&rules_have_twins(&twins, &[]));
+    only(
+        &rules_have_twins(&twins, &[("taints", "a reason")]),
+        "solver/src/check/taints.rs: needs no excuse",
+    );
+    let alone = one("solver/src/check/world.rs", "//! A");
+    only(&rules_have_twins(&alone, &[]), "solver/src/check/world.rs: no ");
+    must_hold(&rules_have_twins(&alone, &[("world", "a reason")]));
+    only(
+        &rules_have_twins(&[], &[("world", "a reason")]),
+        "solver/src/check/world.rs: needs no excuse",
+    );
     only(
         &files_say_what_they_are(&one("src/a.rs", "// A\nfn a() {}")),
         "src/a.rs:1:",
