@@ -1,6 +1,7 @@
 //! Which offerings may stand in for a launch: same node pool, room for what is on it, no rule broken.
 //!
-//! At most sixty types, the cheapest. Limits and limited offers hold for the worst joint choice: each launch reserves
+//! At most sixty types, the cheapest, bought as the first choice is: on-demand in place of spot would be several times
+//! dearer than planned, so a spot market that is empty asks for a new plan. Limits and limited offers hold for the worst joint choice: each launch reserves
 //! the largest of its alternatives, and counts in every limited offer that it names. Launches of one filling share
 //! one list.
 
@@ -134,9 +135,11 @@ impl<'a> Lifter<'a> {
             .iter()
             .map(|profile| &problem.compatible[*profile])
             .collect();
+        let bought_as = universe.offering(first).capacity_type;
         let holds = |bin: usize| {
             let room = self.rooms[bin].as_ref();
-            room.is_some_and(|room| resources::fits(&load, room))
+            universe.offering(bin).capacity_type == bought_as
+                && room.is_some_and(|room| resources::fits(&load, room))
                 && compatible.iter().all(|bins| bins.contains(bin))
         };
         let home = universe.shape(first);
