@@ -109,13 +109,11 @@ impl Unweighed {
         self.by_rule
             .iter()
             .map(|(rule, (pods, workloads))| {
-                let several =
-                    |count: usize, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
                 let have = if *pods == 1 { "pod has" } else { "pods have" };
                 let what = format!(
                     "{pods} {have} {}, which this version doesn't weigh yet ({})",
                     rule.words(),
-                    several(workloads.len(), "workload"),
+                    listed(workloads),
                 );
                 let note = if rule.is_hard() {
                     let message =
@@ -127,6 +125,16 @@ impl Unweighed {
                 note.counting(*pods)
             })
             .collect()
+    }
+}
+
+/// The first few by name.
+fn listed(workloads: &BTreeSet<String>) -> String {
+    const SHOWN: usize = 3;
+    let names: Vec<&str> = workloads.iter().take(SHOWN).map(String::as_str).collect();
+    match workloads.len().saturating_sub(SHOWN) {
+        0 => names.join(", "),
+        more => format!("{} and {more} more", names.join(", ")),
     }
 }
 
@@ -163,7 +171,7 @@ mod tests {
                 (Severity::Info, 12)
             ]
         );
-        assert!(notes[0].message.starts_with("12 pods have topologySpreadConstraints with DoNotSchedule, which this version doesn't weigh yet (2 workloads)"));
+        assert!(notes[0].message.starts_with("12 pods have topologySpreadConstraints with DoNotSchedule, which this version doesn't weigh yet (Pod shop/bare, ReplicaSet shop/web)"));
         assert!(notes[1].message.starts_with("1 pod has host ports"));
     }
 

@@ -97,27 +97,43 @@ impl NotPlanned {
         let Tally { count, names } = tally;
         let examples = names.join(", ");
         let more = if *count > 3 { ", …" } else { "" };
-        let of = |what: &str| format!("{count} {what} ({examples}{more})");
+        let of = |one: &str, many: &str| {
+            let what = if *count == 1 { one } else { many };
+            format!("{count} {what} ({examples}{more})")
+        };
         let note = match self {
             Self::NodeMissing => Note::warning(
                 Reason::NodeMissing,
-                of("pods run on nodes that aren't in the input and are left out with them"),
+                of(
+                    "pod runs on a node that isn't in the input and is left out with it",
+                    "pods run on nodes that aren't in the input and are left out with them",
+                ),
             ),
             Self::Gated => Note::info(
                 Reason::NotPlanned,
-                of("pods wait for their schedulingGates and aren't planned"),
+                of(
+                    "pod waits for its schedulingGates and isn't planned",
+                    "pods wait for their schedulingGates and aren't planned",
+                ),
             ),
             Self::OtherScheduler => Note::info(
                 Reason::NotPlanned,
-                of("pods are another scheduler's and aren't planned"),
+                of(
+                    "pod is another scheduler's and isn't planned",
+                    "pods are another scheduler's and aren't planned",
+                ),
             ),
             Self::Preempting => Note::info(
                 Reason::NotPlanned,
-                of("pods are waiting for pods of lower priority to leave their node and aren't planned"),
+                of(
+                    "pod is waiting for pods of lower priority to leave its node and isn't planned",
+                    "pods are waiting for pods of lower priority to leave their node and aren't planned",
+                ),
             ),
             Self::OptedOut => Note::info(
                 Reason::NotPlanned,
                 of(
+                    "pod asks for a node of no NodePool (karpenter.sh/nodepool DoesNotExist) and isn't planned",
                     "pods ask for a node of no NodePool (karpenter.sh/nodepool DoesNotExist) and aren't planned",
                 ),
             ),

@@ -34,6 +34,7 @@ pub(super) fn convert(
         node_pools: Vec::new(),
         node_classes: BTreeMap::new(),
     };
+    notes.extend(reservations(index));
     for (name, settings) in &mut classes.settings {
         if let Some(stored) = index.node_classes().get(&ObjectName::new("", name)) {
             settings.observed_memory = observed_memory(name, &stored.object, machines);
@@ -50,6 +51,11 @@ pub(super) fn convert(
         };
         for (path, message) in oddities(pool) {
             notes.push(about(Note::warning(Reason::Odd, message).path(path)));
+        }
+        let requirements = &pool.spec.template.spec.requirements;
+        if let Some(one) = requirements.iter().find(|one| one.min_values.is_some()) {
+            let message = format!("minValues of {} isn't weighed yet", one.key);
+            notes.push(about(Note::warning(Reason::NotWeighed, message)));
         }
         if let Err(note) = class_of(pool, &classes) {
             notes.push(about(note));
@@ -87,6 +93,22 @@ pub(super) fn convert(
         notes.push(Note::warning(Reason::NodePoolLeftOut, message).counting(0));
     }
     launching
+}
+
+/// A word on each EC2NodeClass that selects capacity reservations: what they hold isn't known here.
+fn reservations(index: &Index) -> impl Iterator<Item = Note> + '_ {
+    let selecting = index
+        .node_classes()
+        .iter()
+        .filter(|(_, stored)| !stored.object.spec.capacity_reservation_selector_terms.is_empty());
+    selecting.map(|(name, stored)| {
+        let message = "capacity reservations aren't weighed yet".to_owned();
+        let note = Note::warning(Reason::NotWeighed, message).about(format_args!("EC2NodeClass {name}"));
+        match &stored.origin {
+            Some(origin) => note.at(origin),
+            None => note,
+        }
+    })
 }
 
 /// Whether a pool may launch; why not, otherwise.
