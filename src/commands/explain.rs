@@ -7,7 +7,7 @@ use dovetail_solver::model::snapshot::Snapshot;
 
 use super::{Streams, input};
 use crate::args::{ExplainFormat, ExplainPodArgs};
-use crate::render::{Report, explain, json};
+use crate::render::{Report, explain, json, table};
 
 /// Plans, and says what the plan does with one pod.
 ///
@@ -26,6 +26,10 @@ pub fn pod(args: &ExplainPodArgs, streams: &mut Streams<'_>) -> anyhow::Result<(
     let Some(explanation) = explain::explain(&report, pod) else {
         bail!("the plan says nothing about pod {}", pod.name);
     };
+    // A rule that isn't weighed, or a NodePool that was dropped, bears on the answer.
+    streams
+        .remark(&table::remarks(report.origin, table::TableOptions::default()))
+        .context("writing remarks")?;
     match args.output {
         ExplainFormat::Text => streams.text(&explain::render(&explanation)),
         ExplainFormat::Json => json::write_any(&explanation, streams.out),
@@ -78,7 +82,10 @@ fn no_such_pod(snapshot: &Snapshot, wanted: &str) -> anyhow::Error {
     let near: Vec<String> = near.take(SHOWN).collect();
     if near.is_empty() {
         let pods = crate::render::counted(snapshot.pods.len(), "pod", "pods");
-        anyhow::anyhow!("no pod {wanted} among the {pods} of the input (finished ones are left out)")
+        anyhow::anyhow!(
+            "no pod {wanted} among the {pods} of the input (those that have finished, and those on nodes that \
+             aren't in the input, are left out)"
+        )
     } else {
         anyhow::anyhow!("no pod {wanted}; there is {}", near.join(", "))
     }

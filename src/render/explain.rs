@@ -12,7 +12,7 @@ use dovetail_solver::model::resources::{ResourceName, Resources};
 use serde::Serialize;
 
 use super::style::{BAD, FAINT, GOOD, Paint, STRONG, WARN, plain};
-use super::summary::{share, type_of};
+use super::summary::{NO_FIX, share, type_of};
 use super::{Report, counted, dollars, table};
 
 /// What there is to say about a pod.
@@ -140,7 +140,7 @@ fn launched(report: &Report<'_>, pod: &Pod) -> Option<Verdict> {
     let scarcer =
         part(&pod.spec.requests, ResourceName::Cpu).max(part(&pod.spec.requests, ResourceName::Memory));
     let micros = u128::from(launch.price.micros()) * u128::from(scarcer) / 1_000_000;
-    let fill = |name| part(&launch.requests, name) / 10_000;
+    let fill = |name| (part(&launch.requests, name) + 5_000) / 10_000;
     Some(Verdict::Launch(Box::new(LaunchVerdict {
         index,
         offer: offer(launch),
@@ -208,7 +208,7 @@ pub fn render(explanation: &Explanation) -> String {
                 None => line!(
                     text,
                     "{}",
-                    Paint(FAINT, "No single change was found that gives it a place.")
+                    Paint(FAINT, &format!("There is no fix to propose: {NO_FIX}."))
                 ),
             }
         }

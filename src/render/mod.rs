@@ -7,6 +7,7 @@ pub mod diff;
 pub mod explain;
 pub mod html;
 pub mod json;
+mod placements;
 mod style;
 mod summary;
 pub mod table;

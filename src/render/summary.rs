@@ -148,6 +148,18 @@ pub(crate) fn node_counts(snapshot: &Snapshot, plan: &PlanBody) -> (usize, usize
     (before, before + plan.launch.len() - leaving.min(before))
 }
 
+/// Where no single change helps, or none was found among those that were tried.
+pub(crate) const NO_FIX: &str = "no single change was found that gives it a place";
+
+/// Whether an estimate of spot prices can matter to this plan.
+pub(crate) fn uses_spot(plan: &PlanBody) -> bool {
+    let is_spot = |capacity_type: CapacityType| capacity_type == CapacityType::Spot;
+    plan.launch.iter().any(|launch| {
+        let mut others = launch.alternatives.iter();
+        is_spot(launch.capacity_type) || others.any(|other| is_spot(other.capacity_type))
+    })
+}
+
 /// Whether anything is known of how cheap a plan could be: a bound of nothing under a cost says nothing.
 pub(crate) fn bound_is_known(plan: &PlanBody) -> bool {
     plan.cost.lower_bound.micros() > 0 || plan.cost.objective.micros() <= 0
@@ -164,6 +176,12 @@ pub(crate) fn proof(plan: &PlanBody) -> String {
         ),
         ProofKind::Heuristic if !bound_is_known(plan) => {
             "how far from the least possible isn't known".to_owned()
+        }
+        // Hundreds of per cent say less than "three times".
+        ProofKind::Heuristic if plan.cost.gap.0 >= 1_000_000 => {
+            let tenths = (plan.cost.gap.0 + 1_000_000).div_ceil(100_000);
+            let (whole, tenth) = (tenths / 10, tenths % 10);
+            format!("at most {whole}.{tenth} times the least possible (lower bound {bound}/h)")
         }
         ProofKind::Heuristic => format!(
             "at most {} above the least possible (lower bound {bound}/h)",

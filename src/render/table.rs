@@ -8,8 +8,10 @@ use dovetail_solver::model::explain::Reason;
 use dovetail_solver::model::plan::{NodeAction, NodePlan};
 
 use super::style::{BAD, FAINT, GOOD, HEADING, Paint, STRONG, WARN, plain};
-use super::summary::{LaunchGroup, Refused, launch_groups, node_counts, pending, proof, refused};
-use super::{Loudness, Origin, Report, counted, dollars, thousands};
+use super::summary::{
+    LaunchGroup, NO_FIX, Refused, launch_groups, node_counts, pending, proof, refused, uses_spot,
+};
+use super::{Loudness, Origin, Report, counted, dollars, placements, thousands};
 
 /// How much to show.
 #[derive(Clone, Copy, Debug, Default)]
@@ -66,7 +68,7 @@ fn header(report: &Report<'_>, text: &mut String) {
         dollars(change.micros()),
     );
     line!(text, "Cost: {}", proof(plan));
-    let spot = if report.origin.spot_is_estimated && uses_spot(report) {
+    let spot = if report.origin.spot_is_estimated && uses_spot(plan) {
         "; spot prices are estimates"
     } else {
         ""
@@ -76,18 +78,6 @@ fn header(report: &Report<'_>, text: &mut String) {
         report.snapshot.region, report.origin.region_reason
     );
     line!(text, "{}", Paint(FAINT, &region));
-}
-
-/// Whether an estimate of spot prices can matter to this plan.
-fn uses_spot(report: &Report<'_>) -> bool {
-    use dovetail_solver::model::offering::CapacityType;
-    report.plan.launch.iter().any(|launch| {
-        launch.capacity_type == CapacityType::Spot
-            || launch
-                .alternatives
-                .iter()
-                .any(|alternative| alternative.capacity_type == CapacityType::Spot)
-    })
 }
 
 /// A table without lines, in kubectl's manner.
@@ -127,10 +117,13 @@ fn push_table(table: &Table, text: &mut String) {
 fn launches(report: &Report<'_>, options: TableOptions, text: &mut String) {
     let plan = report.plan;
     if plan.launch.is_empty() {
-        if plan.work.pods > 0 {
-            line!(text);
-            line!(text, "{}", Paint(STRONG, "Nothing to launch."));
-        }
+        let title = if plan.work.pods > 0 {
+            "Nothing to launch."
+        } else {
+            "Nothing to launch: no pod in the input is pending."
+        };
+        line!(text);
+        line!(text, "{}", Paint(STRONG, title));
         return;
     }
     let groups = launch_groups(report.snapshot, plan);
@@ -160,6 +153,10 @@ fn launches(report: &Report<'_>, options: TableOptions, text: &mut String) {
     }
     push_table(&table, text);
     rest(groups.len() - shown, "more kind", "more kinds", text);
+    if options.verbose {
+        line!(text);
+        placements::of_launches(plan, text);
+    }
 }
 
 fn launch_row(group: &LaunchGroup<'_>) -> Vec<String> {
@@ -237,6 +234,10 @@ fn existing(report: &Report<'_>, options: TableOptions, text: &mut String) {
     }
     push_table(&table, text);
     rest(takers.len() - shown, "more node", "more nodes", text);
+    if options.verbose {
+        line!(text);
+        placements::of_nodes(&takers, text);
+    }
 }
 
 fn unplaced(report: &Report<'_>, options: TableOptions, text: &mut String) {
@@ -274,8 +275,10 @@ fn refused_group(group: &Refused<'_>, options: TableOptions, text: &mut String) 
         line!(text, "    {}", names.join(" "));
     }
     reasons(group.reasons, text);
-    if let Some(fix) = group.fix {
-        line!(text, "    {} {}", Paint(GOOD.bold(), "fix:"), Paint(GOOD, fix));
+    match group.fix {
+        Some(fix) => line!(text, "    {} {}", Paint(GOOD.bold(), "fix:"), Paint(GOOD, fix)),
+        None if group.reasons.is_empty() => {}
+        None => line!(text, "    {}", Paint(FAINT, NO_FIX)),
     }
 }
 
@@ -286,16 +289,16 @@ pub(super) fn reasons(reasons: &[Reason], text: &mut String) {
         (None, Some(node)) => format!("node {}", plain(node.as_str())),
         (None, None) => "-".to_owned(),
     };
-    let widest = reasons
-        .iter()
-        .map(|reason| place(reason).chars().count())
-        .max()
-        .unwrap_or(0);
+    let widest = |of: &dyn Fn(&Reason) -> String| {
+        let widths = reasons.iter().map(|reason| of(reason).chars().count());
+        widths.max().unwrap_or(0)
+    };
+    let (places, constraints) = (widest(&place), widest(&|reason| reason.constraint.to_string()));
     for reason in reasons {
-        let constraint = reason.constraint.to_string();
+        let constraint = format!("{:constraints$}", reason.constraint.to_string());
         line!(
             text,
-            "    {:widest$}  {}  {}",
+            "    {:places$}  {}  {}",
             place(reason),
             Paint(WARN, &constraint),
             plain(&reason.detail),
@@ -305,7 +308,10 @@ pub(super) fn reasons(reasons: &[Reason], text: &mut String) {
         line!(
             text,
             "    {}",
-            Paint(FAINT, "there is no NodePool that could launch for it")
+            Paint(
+                FAINT,
+                "there is no NodePool that could launch for it (kubectl get nodepools,ec2nodeclasses -o yaml)"
+            )
         );
     }
 }
@@ -347,7 +353,7 @@ pub fn remarks(origin: &Origin, options: TableOptions) -> String {
             .map(|((_, reason), count)| format!("{} × {}", thousands(*count), plain(reason)))
             .collect();
         if !counts.is_empty() {
-            let summary = format!("{} (--verbose lists them)", counts.join(", "));
+            let summary = format!("{} (plan --verbose lists them)", counts.join(", "));
             line!(text, "{}: {}", label(loudness), Paint(FAINT, &summary));
         }
     }

@@ -217,12 +217,13 @@ Place 1 pod on 1 existing node
 No place for 1 pod
   shop/<script>alert(1)</script>
     default  Resources  cpu: needs 64, at most 4
+    no single change was found that gives it a place
 
 warning: shop.yaml, document 1: unknown field
 warning: shop.yaml, document 2: unknown field
 warning: shop.yaml, document 3: unknown field
 warning: shop.yaml, document 4: unknown field
-warning: 5 × unknown field (--verbose lists them)
+warning: 5 × unknown field (plan --verbose lists them)
 ";
         assert_eq!(text, expected);
     });
@@ -244,6 +245,11 @@ fn a_narrow_terminal_gets_narrow_tables() {
             assert!(row.chars().count() <= 60, "{row}");
         }
         assert!(text.contains("document 9"), "verbose lists all");
+        assert!(
+            text.contains("  launch/0 c7i.xlarge us-east-1a: shop/web-1, shop/web-2\n"),
+            "{text}"
+        );
+        assert!(text.contains("  n1: shop/web-0\n"), "{text}");
     });
 }
 

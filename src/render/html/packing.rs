@@ -95,6 +95,14 @@ impl Bar {
         )
     }
 
+    /// Name of an existing node that looks like no other.
+    pub(super) fn only_name(&self) -> Option<&str> {
+        match self.names.as_slice() {
+            [name] => Some(name),
+            _ => None,
+        }
+    }
+
     /// Used part in millionths, by CPU and by memory.
     pub(super) fn fill(&self) -> (u64, u64) {
         let sum = |of: fn(&Block) -> u64| self.blocks.iter().map(of).sum();

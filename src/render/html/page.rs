@@ -6,8 +6,8 @@ use std::io::{self, Write};
 use dovetail_solver::model::plan::{NodeAction, ProofKind};
 use dovetail_solver::model::resources::ResourceName;
 
-use super::super::summary::{bound_is_known, node_counts, proof, refused};
-use super::super::{Report, counted, dollars, percent, thousands};
+use super::super::summary::{NO_FIX, bound_is_known, node_counts, proof, refused, uses_spot};
+use super::super::{Loudness, Report, counted, dollars, percent, thousands};
 use super::packing::{Bar, Block, Part, existing, launches};
 use super::{css_percent, escape};
 
@@ -70,7 +70,7 @@ fn figures(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
     let placed = plan.work.pods.saturating_sub(plan.unschedulable.len());
     let region = escape(&report.snapshot.region);
     let reason = escape(&report.origin.region_reason);
-    let spot = if report.origin.spot_is_estimated {
+    let spot = if report.origin.spot_is_estimated && uses_spot(plan) {
         "; spot prices are estimates"
     } else {
         ""
@@ -206,6 +206,7 @@ impl Drawing {
         let details: Vec<&str> = [&bar.capacity_type, &bar.zone, &bar.node_pool]
             .into_iter()
             .map(String::as_str)
+            .chain(bar.only_name())
             .filter(|detail| !detail.is_empty())
             .collect();
         let name = if bar.instance_type.is_empty() {
@@ -317,8 +318,13 @@ fn unplaced(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
             )?;
         }
         out.write_all(b"</table>\n")?;
-        if let Some(fix) = group.fix {
-            writeln!(out, "<p class=\"fix\"><b>Smallest fix</b> {}</p>", escape(fix))?;
+        match group.fix {
+            Some(fix) => writeln!(out, "<p class=\"fix\"><b>Smallest fix</b> {}</p>", escape(fix))?,
+            None if group.reasons.is_empty() => writeln!(
+                out,
+                "<p class=\"faint\">there is no NodePool that could launch for it</p>"
+            )?,
+            None => writeln!(out, "<p class=\"faint\">{NO_FIX}</p>")?,
         }
         out.write_all(b"</li>\n")?;
     }
@@ -334,9 +340,15 @@ fn remarks(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
     if number == 0 {
         return Ok(());
     }
+    // What may make the plan wrong isn't hidden behind a click.
+    let open = if all.iter().any(|remark| remark.loudness != Loudness::Note) {
+        " open"
+    } else {
+        ""
+    };
     write!(
         out,
-        "<details><summary><h2>{} about the input</h2></summary>\n<ul class=\"remarks\">\n",
+        "<details{open}><summary><h2>{} about the input</h2></summary>\n<ul class=\"remarks\">\n",
         counted(number, "remark", "remarks")
     )?;
     for remark in all.iter().take(WARNINGS_SHOWN) {
