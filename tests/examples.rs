@@ -262,9 +262,14 @@ fn pods_that_find_no_home_are_told_why() {
             "raise limits.cpu of NodePool general to",
         ),
         ("default/too-large", "Resources", "Taint", ""),
-        ("default/wrong-zone", "Zone", "Taint", "tolerat"),
+        ("default/wrong-zone", "Zone", "Taint", "us-east-1f"),
         ("default/not-tolerated", "Resources", "Taint", "tolerat"),
-        ("default/unknown-label", "Requirement", "Taint", ""),
+        (
+            "default/unknown-label",
+            "Requirement",
+            "Taint",
+            "add label example.com/disk=ssd",
+        ),
         ("default/wrong-arch", "Requirement", "Taint", ""),
     ] {
         let (reasons, proposed) = example.refusal(pod);

@@ -17,7 +17,8 @@ use crate::model::resources::{Amount, ResourceName};
 use crate::model::snapshot::SnapshotParts;
 use crate::model::taint::Taint;
 
-/// Changes by their mildness: tolerations, then what a pool admits, then labels.
+/// Changes by their mildness: what a pool admits, then labels, then tolerations. A pod that asks for an extended
+/// resource is meant for the nodes that have it, which taints mostly guard: there the toleration comes first.
 pub(super) fn single_changes(parts: &SnapshotParts, pod: &PodSpec, reasons: &[Reason]) -> Vec<Change> {
     let pools: Vec<(&NodePool, Constraint)> = reasons
         .iter()
@@ -27,11 +28,17 @@ pub(super) fn single_changes(parts: &SnapshotParts, pod: &PodSpec, reasons: &[Re
             Some((pool, reason.constraint))
         })
         .collect();
-    let mut changes = Vec::new();
     let tolerable = pools
         .iter()
         .filter(|(_, constraint)| *constraint == Constraint::Taint);
-    changes.extend(tolerable.filter_map(|(pool, _)| toleration(pool, pod)));
+    let mut tolerations: Vec<Change> = tolerable.filter_map(|(pool, _)| toleration(pool, pod)).collect();
+    let mut changes = Vec::new();
+    let is_extended = |(name, amount): (&ResourceName, Amount)| {
+        matches!(name, ResourceName::Other(_)) && amount > Amount::ZERO
+    };
+    if pod.requests.iter().any(is_extended) {
+        changes.append(&mut tolerations);
+    }
     let widening = [
         Constraint::Requirement,
         Constraint::Zone,
@@ -49,6 +56,7 @@ pub(super) fn single_changes(parts: &SnapshotParts, pod: &PodSpec, reasons: &[Re
         .iter()
         .filter(|(_, constraint)| *constraint == Constraint::Requirement);
     changes.extend(labelled.flat_map(|(pool, _)| missing_label(parts, pool, pod)));
+    changes.append(&mut tolerations);
     changes
 }
 

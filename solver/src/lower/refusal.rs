@@ -161,7 +161,16 @@ fn unmet(pool: &NodePool, all: &[Candidate<'_>], spec: &PodSpec) -> (Constraint,
     let detail = match alone {
         Some((key, set)) => {
             let offered = admitted_of(pool, all[0], key);
-            format!("{key}: the pod needs {set}, the pool's nodes have {offered}")
+            let plain = |set: &ValueSet| set.single().map_or_else(|| set.to_string(), str::to_owned);
+            let needs = plain(set);
+            if offered.admits_some_value() {
+                format!(
+                    "{key}: the pod needs {needs}, the pool's nodes have {}",
+                    plain(&offered)
+                )
+            } else {
+                format!("{key}: the pod needs {needs}, the pool's nodes don't have that label")
+            }
         }
         None => "no instance type meets all that the pod requires together".to_owned(),
     };
@@ -257,11 +266,15 @@ fn too_large(
         };
         return (constraint, detail);
     }
-    let detail = format!(
-        "{name}: needs {}, the largest allowed type {which} has {}",
-        text(asked),
-        text(largest)
-    );
+    let detail = if largest == Amount::ZERO {
+        format!("{name}: needs {}, no allowed type has any", text(asked))
+    } else {
+        format!(
+            "{name}: needs {}, the largest allowed type {which} has {}",
+            text(asked),
+            text(largest)
+        )
+    };
     (Constraint::Resources, detail)
 }
 
