@@ -3,6 +3,9 @@
 //! Promises: the same program gives the same numbers (one thread, one seed, rows built in order). Says nothing about
 //! truth: callers verify in integers whatever they conclude from the answer.
 
+#[cfg(feature = "highs")]
+pub mod highs;
+
 use good_lp::{Expression, ProblemVariables, Solution, SolverModel, Variable, default_solver, variable};
 
 /// Maximise `objective · x` where each row's terms sum to its limit at most and no x is negative.
