@@ -61,7 +61,7 @@ pub(super) struct Filling<'a> {
     pub(super) first: Offer<'a>,
     /// Position in [`Launches::lists`].
     pub(super) list: usize,
-    /// Different [`super::world::Shape::constraint`]s of the pods.
+    /// Different [`super::world::PodGroup::constraint`]s of the pods.
     pub(super) constraints: Vec<usize>,
     /// What the pods ask for together, DaemonSets not counted.
     pub(super) requests: Sums,
@@ -141,11 +141,11 @@ impl<'a> Launches<'a> {
                 resolver.launches.filling_of.push(None);
                 continue;
             };
-            let mut shapes: Vec<usize> = placed.in_launch[at]
+            let mut groups: Vec<usize> = placed.in_launch[at]
                 .iter()
-                .map(|pod| world.shape_of[*pod])
+                .map(|pod| world.group_of[*pod])
                 .collect();
-            shapes.sort_unstable();
+            groups.sort_unstable();
             let key = Key {
                 pool,
                 labels: &launch.labels,
@@ -156,13 +156,13 @@ impl<'a> Launches<'a> {
                     launch.price,
                 ),
                 alternatives: (launch.alternatives.as_ptr() as usize, launch.alternatives.len()),
-                shapes,
+                groups,
             };
             let filling = if let Some(filling) = by_key.get(&key) {
                 resolver.launches.fillings[*filling].count += 1;
                 *filling
             } else {
-                let filling = resolver.filling(world, pool, at, launch, &key.shapes);
+                let filling = resolver.filling(world, pool, at, launch, &key.groups);
                 resolver.launches.fillings.push(filling);
                 let position = resolver.launches.fillings.len() - 1;
                 by_key.insert(key, position);
@@ -178,7 +178,7 @@ impl<'a> Launches<'a> {
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Key<'a> {
     pool: usize,
-    shapes: Vec<usize>,
+    groups: Vec<usize>,
     /// Address and length: the plan keeps the allocation alive, so the same address is the same content. Only ever
     /// compared for a memo; no order that anybody sees comes from it.
     alternatives: (usize, usize),
@@ -216,15 +216,15 @@ impl<'w, 'a> Resolver<'w, 'a> {
         pool: usize,
         at: usize,
         launch: &'a Launch,
-        shapes: &[usize],
+        groups: &[usize],
     ) -> Filling<'a> {
         let mut requests = world.zero();
-        for shape in shapes {
-            add(&mut requests, &world.shapes[*shape].requests);
+        for group in groups {
+            add(&mut requests, &world.groups[*group].requests);
         }
-        let constraints: BTreeSet<usize> = shapes
+        let constraints: BTreeSet<usize> = groups
             .iter()
-            .map(|shape| world.shapes[*shape].constraint)
+            .map(|group| world.groups[*group].constraint)
             .collect();
         let first = Named {
             instance_type: &launch.instance_type,

@@ -21,7 +21,7 @@ pub(super) type Amounts = Vec<u64>;
 pub(super) type Sums = Vec<u128>;
 
 /// Pods that ask for the same and may run in the same places: they differ in name, labels, owner or priority only.
-pub(super) struct Shape<'a> {
+pub(super) struct PodGroup<'a> {
     pub(super) spec: &'a PodSpec,
     /// Position in [`World::constraints`].
     pub(super) constraint: usize,
@@ -33,9 +33,9 @@ pub(super) struct World<'a> {
     pub(super) snapshot: &'a Snapshot,
     /// Every resource that a pod, a DaemonSet or a limit names.
     pub(super) resources: Vec<&'a ResourceName>,
-    pub(super) shapes: Vec<Shape<'a>>,
-    /// Shape of each pod.
-    pub(super) shape_of: Vec<usize>,
+    pub(super) groups: Vec<PodGroup<'a>>,
+    /// Group of each pod.
+    pub(super) group_of: Vec<usize>,
     /// One pod spec for each different set of selector, affinity and tolerations.
     pub(super) constraints: Vec<&'a PodSpec>,
     /// Requests of each DaemonSet.
@@ -55,8 +55,8 @@ impl<'a> World<'a> {
         let mut world = Self {
             snapshot,
             resources: Vec::new(),
-            shapes: Vec::new(),
-            shape_of: Vec::with_capacity(snapshot.pods.len()),
+            groups: Vec::new(),
+            group_of: Vec::with_capacity(snapshot.pods.len()),
             constraints: Vec::new(),
             daemon_requests: Vec::new(),
             pods_on: vec![Vec::new(); snapshot.nodes.len()],
@@ -64,7 +64,7 @@ impl<'a> World<'a> {
             pods,
             nodes,
         };
-        world.intern_shapes();
+        world.intern_groups();
         for (at, pod) in snapshot.pods.iter().enumerate() {
             let node = pod.node().and_then(|name| world.node(name));
             world.node_of.push(node);
@@ -75,7 +75,7 @@ impl<'a> World<'a> {
         world
     }
 
-    fn intern_shapes(&mut self) {
+    fn intern_groups(&mut self) {
         type Constraint<'a> = (&'a Labels, Option<&'a NodeSelectorTerms>, &'a [Toleration]);
         let snapshot = self.snapshot;
         let mut by_address: BTreeMap<*const PodSpec, usize> = BTreeMap::new();
@@ -83,7 +83,7 @@ impl<'a> World<'a> {
         let mut constraints: BTreeMap<Constraint<'_>, usize> = BTreeMap::new();
         for pod in &snapshot.pods {
             let spec: &PodSpec = &pod.spec;
-            let shape = *by_address.entry(Arc::as_ptr(&pod.spec)).or_insert_with(|| {
+            let group = *by_address.entry(Arc::as_ptr(&pod.spec)).or_insert_with(|| {
                 let key = (
                     &spec.node_selector,
                     spec.node_affinity.as_ref(),
@@ -94,18 +94,18 @@ impl<'a> World<'a> {
                     self.constraints.len() - 1
                 });
                 *by_value.entry((&spec.requests, constraint)).or_insert_with(|| {
-                    self.shapes.push(Shape {
+                    self.groups.push(PodGroup {
                         spec,
                         constraint,
                         requests: Amounts::new(),
                     });
-                    self.shapes.len() - 1
+                    self.groups.len() - 1
                 })
             });
-            self.shape_of.push(shape);
+            self.group_of.push(group);
         }
         let mut names: BTreeSet<&ResourceName> = BTreeSet::new();
-        let asked = self.shapes.iter().map(|shape| &shape.spec.requests);
+        let asked = self.groups.iter().map(|group| &group.spec.requests);
         let daemons = snapshot
             .daemon_sets
             .iter()
@@ -116,12 +116,12 @@ impl<'a> World<'a> {
         }
         self.resources = names.into_iter().collect();
         let requests: Vec<Amounts> = self
-            .shapes
+            .groups
             .iter()
-            .map(|shape| self.amounts(&shape.spec.requests))
+            .map(|group| self.amounts(&group.spec.requests))
             .collect();
-        for (shape, requests) in self.shapes.iter_mut().zip(requests) {
-            shape.requests = requests;
+        for (group, requests) in self.groups.iter_mut().zip(requests) {
+            group.requests = requests;
         }
         self.daemon_requests = snapshot
             .daemon_sets
@@ -148,7 +148,7 @@ impl<'a> World<'a> {
     }
 
     pub(super) fn requests(&self, pod: usize) -> &Amounts {
-        &self.shapes[self.shape_of[pod]].requests
+        &self.groups[self.group_of[pod]].requests
     }
 
     pub(super) fn pod(&self, name: &PodName) -> Option<usize> {
