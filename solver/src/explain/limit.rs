@@ -54,15 +54,10 @@ fn smallest(trial: &mut Trial<'_>, pool: &NodePool, limited: &Limited) -> Option
         limited: limited.clone(),
     };
     let plan = trial.places(&lifted)?;
-    let mut figure = used(trial, &plan, pool, limited);
+    // What is used must hold as a limit itself, whatever the plan without one did.
+    let mut to = used(trial, &plan, pool, limited);
     let mut proven = None;
     for _ in 0..MOST_STEPS {
-        // The figure itself first: it must hold as a limit, whatever the plan without one did.
-        let to = if proven.is_none() {
-            figure
-        } else {
-            figure.minus(Amount::new(1))
-        };
         let raised = Change::RaiseLimit {
             pool: pool.name.clone(),
             limited: limited.clone(),
@@ -71,8 +66,10 @@ fn smallest(trial: &mut Trial<'_>, pool: &NodePool, limited: &Limited) -> Option
         let Some(plan) = trial.places(&raised) else {
             break;
         };
-        figure = used(trial, &plan, pool, limited);
-        proven = Some(figure);
+        proven = Some(to);
+        // A plan that uses less than it may doesn't prove that it would be found under that limit: it's tried too.
+        let figure = used(trial, &plan, pool, limited);
+        to = figure.min(to.minus(Amount::new(1)));
     }
     proven
 }
