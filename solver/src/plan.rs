@@ -99,9 +99,7 @@ pub fn plan(
 /// Packings with their engines, the best first; of equals the earlier engine's.
 fn best_first(packings: Vec<Packing>, problem: &Problem<'_>) -> Vec<(usize, Packing)> {
     let mut packings: Vec<(usize, Packing)> = packings.into_iter().enumerate().collect();
-    packings.sort_by_cached_key(|(engine, packing)| {
-        (packing.left_by_priority(problem), packing.cost(problem), *engine)
-    });
+    packings.sort_by_cached_key(|(engine, packing)| (packing.score(problem), *engine));
     packings
 }
 
@@ -163,12 +161,9 @@ impl<'a> Contest<'a> {
     }
 
     fn best(&self) -> Option<&Packing> {
-        let better = |one: &'_ &Packing, two: &'_ &Packing| {
-            let key =
-                |packing: &Packing| (packing.left_by_priority(self.problem), packing.cost(self.problem));
-            key(one).cmp(&key(two))
-        };
-        self.packings.iter().min_by(better)
+        self.packings
+            .iter()
+            .min_by_key(|packing| packing.score(self.problem))
     }
 
     /// Karpenter's order; where pods are left over and some matter more than others, once more by priority.

@@ -9,7 +9,7 @@ use dovetail_solver::model::name::PodName;
 use dovetail_solver::model::plan::{Checked, Gap, Plan};
 use dovetail_solver::model::snapshot::Snapshot;
 use dovetail_solver::model::time::Timestamp;
-use dovetail_solver::{Engine, PlanOptions, WorkLimit, plan};
+use dovetail_solver::{Engine, PlanOptions, plan};
 
 use crate::args::{EngineName, InputArgs, SolveArgs};
 use crate::clock::Deadline;
@@ -22,8 +22,6 @@ use crate::render::{Loudness, Origin, Warning};
 
 /// Improving stops here where neither an option nor a policy says so.
 const DEFAULT_BUDGET: Duration = Duration::from_secs(1);
-/// Near enough to the bound, in millionths, where neither an option nor a policy says so.
-const DEFAULT_GAP: Gap = Gap(5_000);
 /// The search for fixes is bounded by counts; this only ends it where something unforeseen makes each try slow.
 const FIX_BUDGET: Duration = Duration::from_secs(20);
 
@@ -192,14 +190,15 @@ pub(super) fn solve(
     args: &SolveArgs,
     only: Option<&PodName>,
 ) -> anyhow::Result<Plan<Checked>> {
+    let usual = PlanOptions::default();
     let options = PlanOptions {
         engine: match args.engine {
             EngineName::Greedy => Engine::Greedy,
             EngineName::Auto | EngineName::Ilp => Engine::Auto,
         },
-        gap: args.gap.or(world.gap).unwrap_or(DEFAULT_GAP),
+        gap: args.gap.or(world.gap).unwrap_or(usual.gap),
         seed: args.seed,
-        work_limit: WorkLimit(None),
+        ..usual
     };
     let budget = args.time_budget.or(world.time_budget).unwrap_or(DEFAULT_BUDGET);
     let planned = plan(&world.snapshot, &options, &Deadline::after(budget)).context("planning")?;

@@ -22,6 +22,9 @@ use crate::lower::rules::resources;
 /// Pods on one node: group and how many of it, ordered by group, no count zero.
 pub type Filling = Vec<(usize, u64)>;
 
+/// Pods left by priority, and micro-dollars per hour.
+pub type Score = (Vec<(i32, u64)>, u64);
+
 /// Nodes of one kind with one filling.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Launched {
@@ -76,12 +79,16 @@ impl Packing {
         left.into_iter().rev().collect()
     }
 
-    /// Whether it is better: fewer pods left, the most urgent first, then cheaper.
+    /// What compares packings, the better one first: fewer pods left, the most urgent first, then cheaper.
+    #[must_use]
+    pub fn score(&self, problem: &Problem<'_>) -> Score {
+        (self.left_by_priority(problem), self.cost(problem))
+    }
+
+    /// Whether its score is the better one.
     #[must_use]
     pub fn is_better_than(&self, other: &Self, problem: &Problem<'_>) -> bool {
-        let mine = self.left_by_priority(problem);
-        let theirs = other.left_by_priority(problem);
-        (mine, self.cost(problem)) < (theirs, other.cost(problem))
+        self.score(problem) < other.score(problem)
     }
 }
 
