@@ -10,9 +10,6 @@ use std::ops::{Add, AddAssign, Sub};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use thiserror::Error;
 
-/// Micro-dollars in a dollar.
-pub const MICROS_PER_DOLLAR: i64 = 1_000_000;
-
 /// Price of an offering in micro-dollars per hour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Price(u64);

@@ -4,7 +4,7 @@
 //! kind could give for its price only falls while pods get fewer, so only those at the top are filled anew. The best
 //! filling is used as often as the pods last, on the cheapest kind that holds it.
 //!
-//! Source: bin-centric heuristics (papers.md, Panigrahy et al.); lazy evaluation as in greedy set cover.
+//! Paper: papers.md, 5 (bin-centric heuristics); lazy evaluation as in greedy set cover.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;

@@ -13,9 +13,7 @@
 
 use std::sync::Arc;
 
-use crate::model::instance_type::{
-    CAPACITY_TYPE_LABEL, HOSTNAME_LABEL, InstanceType, NODE_POOL_LABEL, ZONE_LABEL,
-};
+use crate::model::instance_type::{HOSTNAME_LABEL, InstanceType, NODE_POOL_LABEL, ZONE_LABEL};
 use crate::model::money::Price;
 use crate::model::name::{NodeName, NodePoolName, PodName};
 use crate::model::node::{Node, NodeStage};
@@ -24,7 +22,7 @@ use crate::model::offering::{CapacityType, Offering};
 use crate::model::pod::{DaemonSet, Owner, Pod, PodPlace, PodSpec};
 use crate::model::quantity::Rounding;
 use crate::model::requirement::{
-    Labels, NodeSelectorTerm, NodeSelectorTerms, Operator, Requirement, Requirements,
+    Labels, NodeSelectorTerm, NodeSelectorTerms, Operator, Requirement, Requirements, ValueSet,
 };
 use crate::model::resources::{Amount, ResourceName, Resources};
 use crate::model::snapshot::{Snapshot, SnapshotParts};
@@ -195,7 +193,7 @@ impl Cluster {
         let template = self.parts.daemon_sets.iter().find(|other| other.name == name);
         let mut spec = PodSpec::clone(&template.unwrap().spec);
         spec.node_affinity = Some(NodeSelectorTerms(vec![NodeSelectorTerm {
-            node_name: Some(crate::model::requirement::ValueSet::exactly(node)),
+            node_name: Some(ValueSet::exactly(node)),
             ..NodeSelectorTerm::default()
         }]));
         self.parts.pods.push(Pod {
@@ -361,12 +359,6 @@ pub fn tolerates(key: &str) -> Toleration {
 #[must_use]
 pub fn in_zone(zone: &str) -> Labels {
     Labels::from([(ZONE_LABEL.to_owned(), zone.to_owned())])
-}
-
-/// Requires a capacity type.
-#[must_use]
-pub fn of_capacity_type(capacity_type: CapacityType) -> Requirements {
-    requirements(&[(CAPACITY_TYPE_LABEL, Operator::In, &[capacity_type.as_str()])])
 }
 
 /// The name of a pool as its type.
