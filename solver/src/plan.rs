@@ -13,25 +13,21 @@ use crate::model::plan::{Checked, Gap, Phase, Plan, PlanBody, ProofKind};
 use crate::model::snapshot::Snapshot;
 use crate::options::{Engine, PlanOptions};
 use crate::pack::effort::Effort;
-use crate::pack::filler::Filler;
 use crate::pack::lower_bound::{self, Prices};
-use crate::pack::random::Random;
-use crate::pack::{Packing, density, downsize, improve, karpenter_order};
+use crate::pack::{Packing, karpenter_order, search};
 use crate::quota::Quota;
 
 /// Effort granted to the starts of the density greedy: a tenth of a second or so.
 const DENSITY_EFFORT: u64 = 12_000_000;
-/// Starts of the density greedy.
-const STARTS: u32 = 8;
 /// Effort granted to ruin and recreate: a quarter of a second or so.
 const IMPROVE_EFFORT: u64 = 12_000_000;
 /// The same for whoever asks for a smaller gap than usual: until the quota says stop, mostly.
 const THOROUGH_EFFORT: u64 = 100_000_000;
 
-/// Starts of ruin and recreate beside the best packing, as far as the effort goes, and by how much they are shaken.
+/// Starts of ruin and recreate beside the best packing, as far as the effort goes.
 const RESTARTS: u64 = 3;
+/// The same for whoever asks for a smaller gap than usual.
 const THOROUGH_RESTARTS: u64 = 40;
-const RESTART_STRENGTH: f64 = 0.5;
 
 /// Why there is no plan.
 #[derive(Debug, Error)]
@@ -180,8 +176,6 @@ impl<'a> Contest<'a> {
     /// The density greedy from several starts, then ruin and recreate on the best packing so far.
     fn search(&mut self, prices: &Prices, options: &PlanOptions, effort: &mut Effort<'_>) {
         let counts = self.problem.counts();
-        let values = prices.values();
-        let scale = scale(self.problem, &counts);
         let floor = |packing: &Packing| {
             let placed: Vec<u64> = counts
                 .iter()
@@ -193,10 +187,10 @@ impl<'a> Contest<'a> {
             bound + u64::try_from(slack).unwrap_or(0)
         };
         let problem = self.problem;
-        let mut filler = Filler::new(problem, blended(problem, &values, &scale), &scale);
+        let mut filler = search::filler(problem, prices);
         effort.grant(DENSITY_EFFORT);
         self.enter("density", |problem| {
-            starts(problem, &mut filler, options.seed, effort)
+            search::starts(problem, &mut filler, options.seed, effort)
         });
         let Some(best) = self.best().cloned() else { return };
         if best.cost(problem) > floor(&best) {
@@ -204,108 +198,9 @@ impl<'a> Contest<'a> {
             effort.grant(if usual { IMPROVE_EFFORT } else { THOROUGH_EFFORT });
             let floor = floor(&best);
             let restarts = if usual { RESTARTS } else { THOROUGH_RESTARTS };
-            let seeds = (options.seed, restarts);
             self.enter("improve", |problem| {
-                improved(problem, &mut filler, best, floor, seeds, effort)
+                search::improved(problem, &mut filler, best, floor, options.seed, restarts, effort)
             });
         }
     }
-}
-
-/// Ruin and recreate from the best packing, then from others at random: what one start never reaches another may.
-fn improved<'a>(
-    problem: &'a Problem<'a>,
-    filler: &mut Filler<'a>,
-    best: Packing,
-    floor: u64,
-    (seed, restarts): (u64, u64),
-    effort: &mut Effort<'_>,
-) -> Packing {
-    let mut best = improve::improve(problem, filler, best, floor, seed, effort);
-    downsize::downsize(problem, &mut best);
-    for restart in 1..=restarts {
-        if best.cost(problem) <= floor || effort.is_used_up() {
-            break;
-        }
-        let seed = seed.wrapping_add(restart);
-        let start = shaken(problem, filler, RESTART_STRENGTH, &mut Random::new(seed), effort);
-        let other = improve::improve(problem, filler, start, floor, seed, effort);
-        if other.is_better_than(&best, problem) {
-            best = other;
-        }
-    }
-    best
-}
-
-/// The density greedy with each value up to half of `strength` higher or lower.
-fn shaken<'a>(
-    problem: &'a Problem<'a>,
-    filler: &mut Filler<'a>,
-    strength: f64,
-    random: &mut Random,
-    effort: &mut Effort<'_>,
-) -> Packing {
-    let values = filler.values.clone();
-    for value in &mut filler.values {
-        *value *= 1.0 + strength * (random.unit() - 0.5);
-    }
-    let packing = density::pack(problem, filler, effort);
-    filler.values = values;
-    packing
-}
-
-/// The best of several runs, the first with values as they are, the others shaken.
-fn starts<'a>(
-    problem: &'a Problem<'a>,
-    filler: &mut Filler<'a>,
-    seed: u64,
-    effort: &mut Effort<'_>,
-) -> Packing {
-    let mut random = Random::new(seed);
-    let mut best = density::pack(problem, filler, effort);
-    for start in 1..STARTS {
-        if effort.is_used_up() {
-            break;
-        }
-        let other = shaken(problem, filler, 0.04 * f64::from(start), &mut random, effort);
-        if other.is_better_than(&best, problem) {
-            best = other;
-        }
-    }
-    best
-}
-
-/// What a unit of each resource is worth where the bound's prices don't tell: its share of all that is asked for.
-#[expect(clippy::cast_precision_loss, reason = "guidance only")]
-fn scale(problem: &Problem<'_>, counts: &[u64]) -> Vec<f64> {
-    (0..problem.resources.len())
-        .map(|column| {
-            let total: f64 = counts
-                .iter()
-                .enumerate()
-                .map(|(group, count)| problem.request(group)[column] as f64 * *count as f64)
-                .sum();
-            if total > 0.0 { 1.0 / total } else { 0.0 }
-        })
-        .collect()
-}
-
-/// Values with a little of each pod's size mixed in, so that none is worth nothing.
-#[expect(clippy::cast_precision_loss, reason = "guidance only")]
-fn blended(problem: &Problem<'_>, values: &[f64], scale: &[f64]) -> Vec<f64> {
-    let counts = problem.counts();
-    let total: f64 = values
-        .iter()
-        .zip(&counts)
-        .map(|(value, count)| value * *count as f64)
-        .sum();
-    let size = |group: usize| -> f64 {
-        let request = problem.request(group).iter().zip(scale);
-        request.map(|(amount, scale)| *amount as f64 * scale).sum()
-    };
-    values
-        .iter()
-        .enumerate()
-        .map(|(group, value)| value + 0.01 * total.max(1.0) * size(group))
-        .collect()
 }

@@ -13,6 +13,7 @@ pub mod ledger;
 pub mod lower_bound;
 pub mod random;
 pub mod room_volume;
+pub mod search;
 
 use std::collections::BTreeMap;
 
