@@ -4,15 +4,17 @@
 //! there and haven't come. A pending DaemonSet pod belongs to the node it is pinned to: it gets its place there or a
 //! reason, and never a new node.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use fixedbitset::FixedBitSet;
 
 use crate::model::explain::{Constraint, Reason};
 use crate::model::name::NodeName;
 use crate::model::node::{Node, NodeStage};
+use crate::model::pod::PodSpec;
 use crate::model::resources::{Amount, ResourceName};
 use crate::model::snapshot::Snapshot;
+use crate::model::taint::first_untolerated;
 
 use super::group::Profile;
 use super::rules::{overhead, resources, taints};
@@ -45,71 +47,21 @@ pub fn rooms(
     profiles: &[Profile],
     pinned: &[usize],
 ) -> (Vec<Room>, DaemonPods) {
-    let index: BTreeMap<&NodeName, usize> = snapshot
+    let mut existing = Existing::new(snapshot, columns);
+    let daemons = existing.place_daemons(pinned);
+    existing.keep_room_for_daemons();
+    let mut rooms: Vec<Room> = snapshot
         .nodes
         .iter()
+        .zip(existing.free)
         .enumerate()
-        .map(|(index, node)| (&node.name, index))
+        .filter(|(_, (node, free))| node.takes_pods() && free.iter().any(|free| *free > 0))
+        .map(|(at, (node, free))| Room {
+            node: at,
+            free,
+            profiles: admitted(node, profiles),
+        })
         .collect();
-    let mut free: Vec<Vec<u64>> = snapshot
-        .nodes
-        .iter()
-        .map(|node| resources::row(columns, &node.allocatable))
-        .collect();
-    for pod in &snapshot.pods {
-        if let Some(node) = pod.node().and_then(|node| index.get(node)) {
-            reserve(&mut free[*node], &resources::row(columns, &pod.spec.requests));
-        }
-    }
-    let mut present = overhead::present(snapshot);
-    let mut daemons = DaemonPods::default();
-    for pod in pinned {
-        let spec = &snapshot.pods[*pod].spec;
-        let name = overhead::pinned_to(&snapshot.pods[*pod]).unwrap_or_default();
-        let Some(at) = index.get(&name).copied() else {
-            daemons.refused.push((
-                *pod,
-                refusal(&name, Constraint::Requirement, format!("node {name} isn't there")),
-            ));
-            continue;
-        };
-        let node = &snapshot.nodes[at];
-        let owner = overhead::owner(snapshot, &snapshot.pods[*pod]);
-        let expected = owner.filter(|owner| overhead::expects(&snapshot.daemon_sets[*owner], node));
-        let request = resources::row(columns, &spec.requests);
-        if let Some(reason) = refused_by(node, spec, columns, &free[at], &request) {
-            daemons.refused.push((*pod, reason));
-            if expected.is_none() {
-                reserve(&mut free[at], &request);
-            }
-            continue;
-        }
-        resources::take(&mut free[at], &request, 1);
-        daemons.placed.push((*pod, at));
-        present.entry(&node.name).or_default().extend(owner);
-    }
-    let mut rooms = Vec::new();
-    for (at, node) in snapshot
-        .nodes
-        .iter()
-        .enumerate()
-        .filter(|(_, node)| node.takes_pods())
-    {
-        let there = present.get(&node.name);
-        for (owner, daemon_set) in snapshot.daemon_sets.iter().enumerate() {
-            let missing = there.is_none_or(|there| !there.contains(&owner));
-            if missing && overhead::expects(daemon_set, node) {
-                reserve(&mut free[at], &resources::row(columns, &daemon_set.spec.requests));
-            }
-        }
-        if free[at].iter().any(|free| *free > 0) {
-            rooms.push(Room {
-                node: at,
-                free: std::mem::take(&mut free[at]),
-                profiles: admitted(node, profiles),
-            });
-        }
-    }
     rooms.sort_by(|one, two| {
         let stage = |room: &Room| match snapshot.nodes[room.node].stage {
             NodeStage::Initialized => 0,
@@ -122,6 +74,95 @@ pub fn rooms(
             .then_with(|| one.node.cmp(&two.node))
     });
     (rooms, daemons)
+}
+
+/// What is free on each node, while room is given and kept.
+struct Existing<'a> {
+    snapshot: &'a Snapshot,
+    columns: &'a [ResourceName],
+    /// By node.
+    free: Vec<Vec<u64>>,
+    /// DaemonSets that have a pod on a node, or get one.
+    present: BTreeMap<&'a NodeName, BTreeSet<usize>>,
+}
+
+impl<'a> Existing<'a> {
+    /// Allocatable less all pods there.
+    fn new(snapshot: &'a Snapshot, columns: &'a [ResourceName]) -> Self {
+        let allocatable = |node: &Node| resources::row(columns, &node.allocatable);
+        let mut existing = Self {
+            snapshot,
+            columns,
+            free: snapshot.nodes.iter().map(allocatable).collect(),
+            present: overhead::present(snapshot),
+        };
+        for pod in &snapshot.pods {
+            if let Some(node) = pod.node().and_then(|node| existing.position(node)) {
+                let request = existing.request(&pod.spec);
+                reserve(&mut existing.free[node], &request);
+            }
+        }
+        existing
+    }
+
+    fn position(&self, name: &NodeName) -> Option<usize> {
+        let nodes = &self.snapshot.nodes;
+        nodes.binary_search_by(|node| node.name.cmp(name)).ok()
+    }
+
+    fn request(&self, spec: &PodSpec) -> Vec<u64> {
+        resources::row(self.columns, &spec.requests)
+    }
+
+    /// Gives DaemonSet pods that are pinned to a node their place there, or a reason.
+    fn place_daemons(&mut self, pinned: &[usize]) -> DaemonPods {
+        let snapshot = self.snapshot;
+        let mut daemons = DaemonPods::default();
+        for pod in pinned {
+            let spec = &snapshot.pods[*pod].spec;
+            let name = overhead::pinned_to(&snapshot.pods[*pod]).unwrap_or_default();
+            let Some(at) = self.position(&name) else {
+                let detail = format!("node {name} isn't there");
+                let reason = refusal(&name, Constraint::Requirement, detail);
+                daemons.refused.push((*pod, reason));
+                continue;
+            };
+            let node = &snapshot.nodes[at];
+            let owner = overhead::owner(snapshot, &snapshot.pods[*pod]);
+            let request = self.request(spec);
+            if let Some(reason) = refused_by(node, spec, self.columns, &self.free[at], &request) {
+                daemons.refused.push((*pod, reason));
+                // Where its DaemonSet is expected there, that keeps the room.
+                let expected = |owner: usize| overhead::expects(&snapshot.daemon_sets[owner], node);
+                if !owner.is_some_and(expected) {
+                    reserve(&mut self.free[at], &request);
+                }
+                continue;
+            }
+            resources::take(&mut self.free[at], &request, 1);
+            daemons.placed.push((*pod, at));
+            self.present.entry(&node.name).or_default().extend(owner);
+        }
+        daemons
+    }
+
+    /// Takes off what DaemonSets that have no pod on a node yet are expected to need there.
+    fn keep_room_for_daemons(&mut self) {
+        let snapshot = self.snapshot;
+        for (at, node) in snapshot.nodes.iter().enumerate() {
+            if !node.takes_pods() {
+                continue;
+            }
+            let there = self.present.get(&node.name);
+            for (owner, daemon_set) in snapshot.daemon_sets.iter().enumerate() {
+                let missing = there.is_none_or(|there| !there.contains(&owner));
+                if missing && overhead::expects(daemon_set, node) {
+                    let request = resources::row(self.columns, &daemon_set.spec.requests);
+                    reserve(&mut self.free[at], &request);
+                }
+            }
+        }
+    }
 }
 
 fn reserve(free: &mut [u64], request: &[u64]) {
@@ -144,7 +185,7 @@ fn admitted(node: &Node, profiles: &[Profile]) -> FixedBitSet {
 
 fn refused_by(
     node: &Node,
-    spec: &crate::model::pod::PodSpec,
+    spec: &PodSpec,
     columns: &[ResourceName],
     free: &[u64],
     request: &[u64],
@@ -164,7 +205,7 @@ fn refused_by(
             format!("node {name} isn't ready"),
         ));
     }
-    if let Some(taint) = crate::model::taint::first_untolerated(&node.taints, &spec.tolerations) {
+    if let Some(taint) = first_untolerated(&node.taints, &spec.tolerations) {
         return Some(refusal(
             name,
             Constraint::Taint,
