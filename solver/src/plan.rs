@@ -29,6 +29,9 @@ const RESTARTS: u64 = 3;
 /// The same for whoever asks for a smaller gap than usual.
 const THOROUGH_RESTARTS: u64 = 40;
 
+/// Place of the baseline among the engines: it always runs first.
+const BASELINE: usize = 0;
+
 /// Why there is no plan.
 #[derive(Debug, Error)]
 pub enum PlanError {
@@ -85,7 +88,10 @@ pub fn plan(
             Ok(plan) => return Ok(plan),
             Err(failure) => {
                 phases[engine].name.push_str(", refused by the check");
-                violations = failure.violations;
+                // The baseline's say most: it is the simplest engine, and ran first.
+                if engine == BASELINE {
+                    violations = failure.violations;
+                }
             }
         }
     }
@@ -107,15 +113,8 @@ fn prove(
     prices: Option<&Prices>,
     options: &PlanOptions,
 ) {
-    let placed: Vec<u64> = problem
-        .counts()
-        .iter()
-        .zip(&packing.left)
-        .map(|(count, left)| count - left)
-        .collect();
-    let cost = |micros: u64| Cost::from_micros(i64::try_from(micros).unwrap_or(i64::MAX));
     let kept = body.cost.objective - cost(packing.cost(problem));
-    let bound = prices.map_or(0, |prices| prices.bound(problem, &placed));
+    let bound = prices.map_or(0, |prices| prices.bound(problem, &packing.placed(problem)));
     debug_assert!(
         bound <= packing.cost(problem),
         "the bound holds for every packing"
@@ -129,6 +128,10 @@ fn prove(
     } else {
         ProofKind::Heuristic
     };
+}
+
+fn cost(micros: u64) -> Cost {
+    Cost::from_micros(i64::try_from(micros).unwrap_or(i64::MAX))
 }
 
 /// The engines' packings, in order.
@@ -151,7 +154,7 @@ impl<'a> Contest<'a> {
         self.phases.push(Phase {
             name: name.to_owned(),
             seconds: self.quota.elapsed().saturating_sub(start),
-            cost: Cost::from_micros(i64::try_from(micros).unwrap_or(i64::MAX)),
+            cost: cost(micros),
         });
         self.packings.push(packing);
     }
@@ -165,7 +168,7 @@ impl<'a> Contest<'a> {
     /// Karpenter's order; where pods are left over and some matter more than others, once more by priority.
     fn baseline(&mut self) {
         self.enter("greedy", |problem| karpenter_order::pack(problem, false));
-        let left = self.packings[0].left_by_priority(self.problem);
+        let left = self.packings[BASELINE].left_by_priority(self.problem);
         if left.len() > 1 && left.iter().any(|(_, count)| *count > 0) {
             self.enter("greedy by priority", |problem| {
                 karpenter_order::pack(problem, true)
@@ -175,18 +178,12 @@ impl<'a> Contest<'a> {
 
     /// The density greedy from several starts, then ruin and recreate on the best packing so far.
     fn search(&mut self, prices: &Prices, options: &PlanOptions, effort: &mut Effort<'_>) {
-        let counts = self.problem.counts();
+        let problem = self.problem;
         let floor = |packing: &Packing| {
-            let placed: Vec<u64> = counts
-                .iter()
-                .zip(&packing.left)
-                .map(|(count, left)| count - left)
-                .collect();
-            let bound = prices.bound(self.problem, &placed);
+            let bound = prices.bound(problem, &packing.placed(problem));
             let slack = u128::from(bound) * u128::from(options.gap.0) / 1_000_000;
             bound + u64::try_from(slack).unwrap_or(0)
         };
-        let problem = self.problem;
         let mut filler = search::filler(problem, prices);
         effort.grant(DENSITY_EFFORT);
         self.enter("density", |problem| {

@@ -58,6 +58,17 @@ impl Packing {
             .sum()
     }
 
+    /// Pods of each group that have a place.
+    #[must_use]
+    pub fn placed(&self, problem: &Problem<'_>) -> Vec<u64> {
+        let counts = problem.counts();
+        counts
+            .iter()
+            .zip(&self.left)
+            .map(|(count, left)| count - left)
+            .collect()
+    }
+
     /// Merges equal launches and orders them by kind and filling.
     pub fn normalise(&mut self) {
         let mut merged: BTreeMap<(usize, Filling), u64> = BTreeMap::new();
