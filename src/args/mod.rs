@@ -3,13 +3,15 @@
 //! Promises: every value that leaves this file is well-formed (durations, gaps, instants); a wrong one names what was
 //! expected. Options that later versions will know are understood and refused by name, never ignored.
 
+pub mod catalog;
+
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use dovetail_solver::model::plan::Gap;
 
-use crate::commands::catalog::CatalogArgs;
+use catalog::CatalogArgs;
 
 /// Help of the whole program.
 #[derive(Debug, Parser)]

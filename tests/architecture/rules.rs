@@ -199,6 +199,11 @@ const LAYERS: &[Layer] = &[
         advice: "custom resources and nothing else",
     },
     Layer {
+        folder: "src/args",
+        may: Names::Only(&["api", "args"]),
+        advice: "the command line is grammar; what is done is the commands'",
+    },
+    Layer {
         folder: "src/cluster",
         may: Names::AnyBut(&["commands", "controllers", "replay"]),
         advice: "an adapter does not know who uses it",

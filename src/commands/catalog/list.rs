@@ -8,8 +8,9 @@ use dovetail_solver::model::money::Price;
 use dovetail_solver::model::offering::CapacityType;
 use dovetail_solver::model::resources::{ResourceName, Unit};
 
-use super::{ListArgs, ListOutput, Sort, marked, table};
+use super::{catalogue, class, marked, table};
 use crate::api::labels;
+use crate::args::catalog::{ListArgs, ListOutput, Sort};
 use crate::cloud::catalog::{Catalogue, PriceSource};
 
 /// A line of the list.
@@ -23,8 +24,8 @@ struct Row {
 }
 
 pub(super) fn run(args: &ListArgs) -> anyhow::Result<String> {
-    let catalogue = args.source.catalogue()?;
-    let types = catalogue.instance_types(&args.source.class());
+    let catalogue = catalogue(&args.source)?;
+    let types = catalogue.instance_types(&class(&args.source));
     let mut rows: Vec<Row> = types
         .into_iter()
         .filter(|found| wanted(args, found))

@@ -8,100 +8,13 @@ mod nearest;
 mod show;
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, bail};
 
-use crate::api::{self, AmiFamily};
+use crate::api;
+use crate::args::catalog::{CatalogArgs, CatalogCommand, Source};
 use crate::cloud::catalog::{Catalogue, ClassSettings};
-
-/// Which instance types there are, and what one of them is.
-#[derive(Clone, Debug, clap::Args)]
-pub struct CatalogArgs {
-    #[command(subcommand)]
-    command: CatalogCommand,
-}
-
-#[derive(Clone, Debug, clap::Subcommand)]
-enum CatalogCommand {
-    /// List instance types with their size and price
-    List(ListArgs),
-    /// Show one instance type: labels, capacity, allocatable, offerings
-    Show(ShowArgs),
-}
-
-/// Where the instance types come from.
-#[derive(Clone, Debug, clap::Args)]
-struct Source {
-    /// Region of the built-in catalogue
-    #[arg(long, default_value = "us-east-1", conflicts_with = "file")]
-    region: String,
-    /// File with a Catalog document, in place of the built-in catalogue
-    #[arg(short, long, value_name = "FILE")]
-    file: Option<PathBuf>,
-    /// Family of images, which decides what pods may use
-    #[arg(long, value_name = "FAMILY", default_value = "AL2023", value_parser = ami_family)]
-    ami_family: AmiFamily,
-}
-
-#[derive(Clone, Debug, clap::Args)]
-struct ListArgs {
-    #[command(flatten)]
-    source: Source,
-    /// Only this processor architecture
-    #[arg(long, value_parser = ["amd64", "arm64"])]
-    arch: Option<String>,
-    /// Only these families, such as m7i,c7i
-    #[arg(long, value_delimiter = ',')]
-    family: Vec<String>,
-    /// Only these categories, such as c,m,r
-    #[arg(long, value_delimiter = ',')]
-    category: Vec<String>,
-    /// In which order
-    #[arg(long, value_enum, default_value_t = Sort::Name)]
-    sort: Sort,
-    /// In which form
-    #[arg(short, long, value_enum, default_value_t = ListOutput::Table)]
-    output: ListOutput,
-}
-
-#[derive(Clone, Debug, clap::Args)]
-struct ShowArgs {
-    /// Name of the instance type, such as m7i.large
-    #[arg(value_name = "TYPE")]
-    instance_type: String,
-    #[command(flatten)]
-    source: Source,
-    /// In which form
-    #[arg(short, long, value_enum, default_value_t = ShowOutput::Table)]
-    output: ShowOutput,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Sort {
-    /// By name
-    Name,
-    /// By price on demand, the cheapest first
-    Price,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum ListOutput {
-    /// What fits a terminal
-    Table,
-    /// More columns
-    Wide,
-    /// For programs
-    Json,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum ShowOutput {
-    /// For people
-    Table,
-    /// For programs
-    Json,
-}
 
 /// Runs the command, writing to `out`.
 ///
@@ -115,40 +28,22 @@ pub fn run(args: &CatalogArgs, out: &mut dyn Write) -> anyhow::Result<()> {
     out.write_all(text.as_bytes()).context("writing the catalogue")
 }
 
-/// As in a node class, in any case.
-fn ami_family(text: &str) -> Result<AmiFamily, String> {
-    const FAMILIES: [AmiFamily; 7] = [
-        AmiFamily::AL2,
-        AmiFamily::AL2023,
-        AmiFamily::Bottlerocket,
-        AmiFamily::Custom,
-        AmiFamily::Windows2019,
-        AmiFamily::Windows2022,
-        AmiFamily::Windows2025,
-    ];
-    let name = |family: &AmiFamily| format!("{family:?}");
-    FAMILIES
-        .into_iter()
-        .find(|family| name(family).eq_ignore_ascii_case(text))
-        .ok_or_else(|| format!("expected one of {}", FAMILIES.each_ref().map(name).join(", ")))
-}
-
-impl Source {
-    fn catalogue(&self) -> anyhow::Result<Catalogue> {
-        match &self.file {
-            None => Ok(Catalogue::built_in(&self.region)?),
-            Some(file) => {
-                let document = document(file).with_context(|| format!("reading {}", file.display()))?;
-                Catalogue::from_document(&document).with_context(|| format!("reading {}", file.display()))
-            }
+/// The catalogue that the options name.
+fn catalogue(source: &Source) -> anyhow::Result<Catalogue> {
+    match &source.file {
+        None => Ok(Catalogue::built_in(&source.region)?),
+        Some(file) => {
+            let document = document(file).with_context(|| format!("reading {}", file.display()))?;
+            Catalogue::from_document(&document).with_context(|| format!("reading {}", file.display()))
         }
     }
+}
 
-    fn class(&self) -> ClassSettings {
-        ClassSettings {
-            ami_family: self.ami_family,
-            ..ClassSettings::default()
-        }
+/// A node class that says nothing but the family of images.
+fn class(source: &Source) -> ClassSettings {
+    ClassSettings {
+        ami_family: source.ami_family,
+        ..ClassSettings::default()
     }
 }
 

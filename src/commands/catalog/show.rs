@@ -7,13 +7,14 @@ use dovetail_solver::model::instance_type::InstanceType;
 use dovetail_solver::model::offering::{CapacityType, Offering};
 use dovetail_solver::model::resources::Resources;
 
-use super::{ShowArgs, ShowOutput, marked, nearest, table};
+use super::{catalogue, class, marked, nearest, table};
+use crate::args::catalog::{ShowArgs, ShowOutput};
 use crate::cloud::catalog::{Catalogue, PriceSource, SpotAdvice};
 
 pub(super) fn run(args: &ShowArgs) -> anyhow::Result<String> {
-    let catalogue = args.source.catalogue()?;
+    let catalogue = catalogue(&args.source)?;
     let name = args.instance_type.as_str();
-    let Some(found) = catalogue.instance_type(name, &args.source.class()) else {
+    let Some(found) = catalogue.instance_type(name, &class(&args.source)) else {
         let near = nearest::names(name, catalogue.names());
         let hint = if near.is_empty() {
             "dovetail catalog list shows all".to_owned()
