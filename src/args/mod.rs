@@ -45,14 +45,27 @@ Examples:
 const PLAN_EXAMPLES: &str = "\
 Examples:
   dovetail plan -f dump.yaml                            one screen for people
+  dovetail plan -f dump.yaml --verbose                  which pod goes to which node, too
   kubectl get ... -A -o yaml | dovetail plan -f -       from standard input
   dovetail plan -f dump.yaml -o html > plan.html        the packing as a page
   dovetail plan -f dump.yaml -o yaml | kubectl create -f -
   dovetail plan -f dump.yaml --set nodepool/default.spec.limits.cpu=200
   dovetail plan -f dump.yaml -o json > before.json
   dovetail plan -f dump.yaml -f new-nodepool.yaml --diff before.json
+  dovetail plan --context prod                          the live cluster of a kubeconfig context
 
 Exit status: 0 when a plan was made, 1 on an error; with --exit-code, 2 when a pod could not be placed.";
+
+const CATALOG_EXAMPLES: &str = "\
+Examples:
+  dovetail catalog list --family m7i,m7g --sort price   what these families cost
+  dovetail catalog list --region eu-central-1 -o wide   another region, with more columns
+  dovetail catalog show m7i.xlarge                      what pods may use of it, and its prices";
+
+const CRDS_EXAMPLES: &str = "\
+Examples:
+  dovetail crds | kubectl apply --server-side -f -
+  dovetail crds --dir deploy/crds";
 
 const EXPLAIN_EXAMPLES: &str = "\
 Examples:
@@ -66,11 +79,13 @@ pub enum Command {
     #[command(after_help = PLAN_EXAMPLES)]
     Plan(PlanArgs),
     /// Say why a pod goes where it goes, or what refuses it
-    #[command(subcommand)]
+    #[command(subcommand, after_help = EXPLAIN_EXAMPLES)]
     Explain(Explain),
     /// Look into the EC2 catalogue
+    #[command(after_help = CATALOG_EXAMPLES)]
     Catalog(CatalogArgs),
     /// Print the custom resource definitions
+    #[command(after_help = CRDS_EXAMPLES)]
     Crds {
         /// Write each to a file of its own in this folder, and print nothing
         #[arg(long, value_name = "DIR")]
@@ -201,7 +216,7 @@ pub struct PlanArgs {
     /// End with status 2 when a pod could not be placed
     #[arg(long, help_heading = "Output")]
     pub exit_code: bool,
-    /// List everything: all nodes, reasons and warnings
+    /// List everything: all nodes with their pods, reasons and warnings
     #[arg(short, long, help_heading = "Output")]
     pub verbose: bool,
 }
