@@ -147,7 +147,10 @@ fn unmet(pool: &NodePool, all: &[Candidate<'_>], spec: &PodSpec) -> (Constraint,
             .collect();
         let zones: Vec<&str> = zones.into_iter().collect();
         let wanted = wanted(spec, ZONE_LABEL);
-        let detail = format!("zone {wanted}: the pool launches in {}", zones.join(", "));
+        let detail = format!(
+            "the pod needs zone {wanted}, the pool launches in {}",
+            zones.join(", ")
+        );
         return (Constraint::Zone, detail);
     }
     let keys = spec.selector_requirements();
@@ -161,12 +164,11 @@ fn unmet(pool: &NodePool, all: &[Candidate<'_>], spec: &PodSpec) -> (Constraint,
     let detail = match alone {
         Some((key, set)) => {
             let offered = admitted_of(pool, all[0], key);
-            let plain = |set: &ValueSet| set.single().map_or_else(|| set.to_string(), str::to_owned);
-            let needs = plain(set);
+            let needs = values(set);
             if offered.admits_some_value() {
                 format!(
                     "{key}: the pod needs {needs}, the pool's nodes have {}",
-                    plain(&offered)
+                    values(&offered)
                 )
             } else {
                 format!("{key}: the pod needs {needs}, the pool's nodes don't have that label")
@@ -181,13 +183,20 @@ fn wanted(spec: &PodSpec, key: &str) -> String {
     let selector = spec.selector_requirements();
     let terms = spec.node_affinity.iter().flat_map(|terms| &terms.0);
     let sets = terms.filter_map(|term| term.expressions.get(key));
-    let all: Vec<String> = selector
-        .get(key)
-        .into_iter()
-        .chain(sets)
-        .map(ToString::to_string)
-        .collect();
+    let all: Vec<String> = selector.get(key).into_iter().chain(sets).map(values).collect();
     all.join(" or ")
+}
+
+/// A set as part of a sentence: a short list of values without the operator that gave them.
+fn values(set: &ValueSet) -> String {
+    const SHOWN: usize = 5;
+    match set.finite() {
+        Some(values) if (1..=SHOWN).contains(&values.len()) => {
+            let values: Vec<&str> = values.iter().map(String::as_str).collect();
+            values.join(" or ")
+        }
+        _ => set.to_string(),
+    }
 }
 
 /// DaemonSets that come with a node, given the labels that are certain there.
@@ -278,10 +287,17 @@ fn too_large(
     (Constraint::Resources, detail)
 }
 
-/// CPU always in thousandths, so that both sides of a comparison read alike.
+/// CPU in cores from one on, so that large figures stay readable; quantities write them in thousandths.
 fn written(name: &ResourceName, amount: Amount) -> String {
     match name {
-        ResourceName::Cpu => format!("{}m", amount.get()),
+        ResourceName::Cpu if amount.get() > 1_000 => {
+            let (cores, thousandths) = (amount.get() / 1_000, amount.get() % 1_000);
+            let fraction = format!("{thousandths:03}");
+            match fraction.trim_end_matches('0') {
+                "" => cores.to_string(),
+                digits => format!("{cores}.{digits}"),
+            }
+        }
         _ => amount.display(name.unit()).to_string(),
     }
 }
