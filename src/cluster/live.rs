@@ -62,16 +62,7 @@ pub async fn read_live(context: Option<&str>, sources: &[Source], edits: &[Edit]
     Ok(intake.finish()?)
 }
 
-/// Lists everything that planning reads through a client; `name` stands for the cluster.
-///
-/// # Errors
-/// No connection, an answer that is no list, an edit that can't be made.
-pub async fn read_from(client: &Client, name: &str, edits: &[Edit]) -> Result<Read, LiveError> {
-    let mut intake = Intake::new(edits);
-    list_all(client, name, &mut intake).await?;
-    Ok(intake.finish()?)
-}
-
+/// Lists everything that planning reads; `name` stands for the cluster.
 async fn list_all(client: &Client, name: &str, intake: &mut Intake<'_>) -> Result<(), LiveError> {
     let mut versions: Vec<(&'static str, Option<String>)> = Vec::new();
     for kind in Kind::ALL.iter().copied().filter(|kind| *kind != Kind::Catalog) {
@@ -251,6 +242,12 @@ mod tests {
 
     fn client(address: &str) -> Client {
         Client::try_from(Config::new(address.parse().unwrap())).unwrap()
+    }
+
+    async fn read_from(client: &Client, name: &str, edits: &[Edit]) -> Result<Read, LiveError> {
+        let mut intake = Intake::new(edits);
+        list_all(client, name, &mut intake).await?;
+        Ok(intake.finish()?)
     }
 
     fn refusal(code: u16) -> (u16, String) {
