@@ -90,6 +90,8 @@ impl Shape {
             return None;
         };
         let mut labels = name_labels(name);
+        labels.insert(HYPERVISOR.to_owned(), (*hypervisor).to_owned());
+        labels.insert(labels::ARCH.to_owned(), (*arch).to_owned());
         let mut set = |key: &str, value: &str| labels.insert(label(key), value.to_owned());
         set("instance-cpu", vcpu);
         set("instance-memory", memory_mib);
@@ -108,16 +110,8 @@ impl Shape {
         for (key, value) in optional.into_iter().filter(|(_, value)| !value.is_empty()) {
             set(key, value);
         }
-        labels.insert(HYPERVISOR.to_owned(), (*hypervisor).to_owned());
-        labels.insert(labels::ARCH.to_owned(), (*arch).to_owned());
 
-        let mut capacity = Resources::new();
-        let vcpu = vcpu.parse::<u64>().ok()?;
-        capacity.set(ResourceName::Cpu, Amount::new(vcpu * 1_000));
-        let memory_mib = memory_mib.parse::<u64>().ok()?;
-        capacity.set(ResourceName::Memory, Amount::new(memory_mib * MIB));
-        let branches = branches.parse::<u64>().ok()?;
-        set_if_any(&mut capacity, "vpc.amazonaws.com/pod-eni", branches);
+        let mut capacity = raw_size(vcpu, memory_mib, branches)?;
         let devices: Vec<&str> = accelerators.split_whitespace().collect();
         add_accelerators(&devices, &mut labels, &mut capacity)?;
 
@@ -141,6 +135,18 @@ impl Shape {
             facts,
         })
     }
+}
+
+/// CPU, memory and branch interfaces.
+fn raw_size(vcpu: &str, memory_mib: &str, branches: &str) -> Option<Resources> {
+    let mut capacity = Resources::new();
+    capacity.set(ResourceName::Cpu, Amount::new(vcpu.parse::<u64>().ok()? * 1_000));
+    capacity.set(
+        ResourceName::Memory,
+        Amount::new(memory_mib.parse::<u64>().ok()? * MIB),
+    );
+    set_if_any(&mut capacity, "vpc.amazonaws.com/pod-eni", branches.parse().ok()?);
+    Some(capacity)
 }
 
 /// `karpenter.k8s.aws/<name>`.
