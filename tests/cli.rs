@@ -129,6 +129,31 @@ fn a_plan_is_made_although_a_pod_has_no_place_and_the_status_says_so_on_request(
 }
 
 #[test]
+fn what_could_not_be_read_counts_as_not_placed() {
+    let spoiled = format!(
+        "{SHOP}\n---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: lost}}\nspec: {{replicas: many}}\n"
+    );
+    let output = dovetail(&["plan", "-f", "-"], &spoiled);
+    assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+    assert!(
+        out(&output).contains("spec.replicas"),
+        "the field is named: {}{}",
+        out(&output),
+        err(&output)
+    );
+    let output = dovetail(&["plan", "-f", "-", "--exit-code"], &spoiled);
+    assert_eq!(output.status.code(), Some(2));
+    let nothing_pends = "apiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n";
+    let output = dovetail(&["plan", "-f", "-", "--exit-code"], nothing_pends);
+    assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+    let spoiled = format!(
+        "{nothing_pends}---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: lost}}\nspec: {{replicas: many}}\n"
+    );
+    let output = dovetail(&["plan", "-f", "-", "--exit-code"], &spoiled);
+    assert_eq!(output.status.code(), Some(2), "{}", err(&output));
+}
+
+#[test]
 fn there_is_no_colour_where_there_is_no_terminal_unless_asked_for() {
     assert!(!plan(&[], SHOP).contains('\x1b'));
     assert!(plan(&["--color", "always"], SHOP).contains('\x1b'));

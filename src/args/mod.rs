@@ -213,7 +213,7 @@ pub struct PlanArgs {
     /// Compare with a plan that -o json wrote earlier: what changed since then
     #[arg(long, value_name = "PLAN.json", help_heading = "Output")]
     pub diff: Option<std::path::PathBuf>,
-    /// End with status 2 when a pod could not be placed
+    /// End with status 2 when a pod could not be placed, or an object not be read
     #[arg(long, help_heading = "Output")]
     pub exit_code: bool,
     /// List everything: all nodes with their pods, reasons and warnings

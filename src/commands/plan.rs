@@ -9,7 +9,7 @@ use super::input::{self, World};
 use super::{Ending, Streams, terminal_width};
 use crate::args::{PlanArgs, PlanFormat};
 use crate::cluster::objects::meta::ObjectName;
-use crate::render::{Report, diff, html, json, table, yaml};
+use crate::render::{Loudness, Report, Warning, diff, html, json, table, yaml};
 
 /// Plans and prints; what there is to say about the input goes to the remarks where the format has no place for it.
 ///
@@ -28,7 +28,10 @@ pub fn run(args: &PlanArgs, streams: &mut Streams<'_>) -> anyhow::Result<Ending>
         None => print(&world, &plan, args, streams),
     }
     .context("writing the plan")?;
-    Ok(if args.exit_code && !plan.unschedulable.is_empty() {
+    // What could not be read could not be placed either.
+    let lost = |warning: &Warning| warning.loudness == Loudness::Error;
+    let is_whole = plan.unschedulable.is_empty() && !world.origin.warnings.iter().any(lost);
+    Ok(if args.exit_code && !is_whole {
         Ending::SomethingUnplaced
     } else {
         Ending::Done
