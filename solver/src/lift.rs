@@ -8,7 +8,7 @@ mod alternatives;
 use std::collections::BTreeMap;
 
 use crate::lower::Problem;
-use crate::lower::refusal;
+use crate::lower::refusal::PoolRefusals;
 use crate::model::explain::{Constraint, Reason, Unschedulable};
 use crate::model::money::Cost;
 use crate::model::plan::{CostSummary, Launch, Move, NodeAction, NodePlan, PlanBody};
@@ -179,26 +179,26 @@ fn unschedulable(problem: &Problem<'_>, packing: &Packing, queue: &mut Queue<'_>
         .iter()
         .map(|(pod, reason)| (*pod, vec![reason.clone()]))
         .collect();
-    for (group, item) in problem.groups.iter().enumerate() {
-        let pods = queue.rest(group);
-        let Some(first) = pods.first() else { continue };
-        let reasons: Vec<Reason> = snapshot
-            .node_pools
-            .iter()
-            .zip(&spent)
-            .map(|(pool, spent)| {
-                if item.launches {
-                    refusal::refusal(snapshot, pool, &snapshot.pods[*first].spec, spent)
-                } else {
-                    Reason {
-                        node_pool: Some(pool.name.clone()),
-                        node: None,
-                        constraint: Constraint::NodePool,
-                        detail: "no node is launched for a pod of a DaemonSet".to_owned(),
-                    }
+    let mut groups: Vec<(usize, Vec<usize>, Vec<Reason>)> = (0..problem.groups.len())
+        .map(|group| (group, queue.rest(group), Vec::new()))
+        .filter(|(_, pods, _)| !pods.is_empty())
+        .collect();
+    for (pool, spent) in snapshot.node_pools.iter().zip(&spent) {
+        let refusals = PoolRefusals::new(snapshot, pool, spent);
+        for (group, pods, reasons) in &mut groups {
+            reasons.push(if problem.groups[*group].launches {
+                refusals.reason(&snapshot.pods[pods[0]].spec)
+            } else {
+                Reason {
+                    node_pool: Some(pool.name.clone()),
+                    node: None,
+                    constraint: Constraint::NodePool,
+                    detail: "no node is launched for a pod of a DaemonSet".to_owned(),
                 }
-            })
-            .collect();
+            });
+        }
+    }
+    for (_, pods, reasons) in groups {
         refused.extend(pods.into_iter().map(|pod| (pod, reasons.clone())));
     }
     refused.sort();

@@ -187,3 +187,29 @@ fn nothing_at_all() {
         );
     }
 }
+
+#[test]
+fn a_thousand_kinds_of_refused_pods_each_hear_from_every_pool() {
+    let mut cluster = cluster(0).pool("q");
+    for kind in 0..1_000 {
+        cluster = cluster.pods_with(&format!("x{kind}"), 1, "100m", "64Mi", |spec| {
+            spec.node_selector.insert("team".to_owned(), kind.to_string());
+        });
+    }
+    let plan = planned(cluster.parts);
+    assert_eq!(plan.unschedulable.len(), 1_000);
+    for refused in &plan.unschedulable {
+        let pools: Vec<&str> = refused
+            .reasons
+            .iter()
+            .filter_map(|reason| reason.node_pool.as_ref())
+            .map(dovetail_solver::model::name::NodePoolName::as_str)
+            .collect();
+        assert_eq!(pools, ["p", "q"]);
+        let detail = &refused.reasons[0].detail;
+        assert!(
+            detail.starts_with("team: the pod needs ") && detail.ends_with("don't have that label"),
+            "{detail}"
+        );
+    }
+}

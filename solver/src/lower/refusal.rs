@@ -3,12 +3,16 @@
 //! The steps, in order: the pool itself, taints, requirements (the zone apart), resources, DaemonSets, offerings,
 //! limits. Works from the snapshot, since the problem no longer holds what was excluded.
 
+use std::borrow::Cow;
+use std::cell::OnceCell;
+use std::collections::BTreeSet;
+
 use crate::model::explain::{Constraint, Reason};
-use crate::model::instance_type::{HOSTNAME_LABEL, InstanceType, ZONE_LABEL};
+use crate::model::instance_type::{HOSTNAME_LABEL, INSTANCE_TYPE_LABEL, InstanceType, ZONE_LABEL};
 use crate::model::node_pool::NodePool;
 use crate::model::offering::Offering;
 use crate::model::pod::PodSpec;
-use crate::model::requirement::{Labels, Requirements, ValueSet};
+use crate::model::requirement::{Requirements, ValueSet};
 use crate::model::resources::{Amount, ResourceName, Resources};
 use crate::model::snapshot::Snapshot;
 
@@ -21,66 +25,181 @@ use super::universe::open_keys;
 struct Candidate<'a> {
     instance_type: &'a InstanceType,
     offering: &'a Offering,
+    /// Where it stands among the pool's candidates.
+    at: usize,
 }
 
-/// The constraint by which a node pool can't take one more pod of these, what is launched already counted.
+/// One node pool, ready to say why it can't take pods.
 ///
-/// `spent` is what the plan's own launches take from the pool's allowance, counter by counter.
-#[must_use]
-pub fn refusal(snapshot: &Snapshot, pool: &NodePool, spec: &PodSpec, spent: &[u64]) -> Reason {
-    let (constraint, detail) = decisive(snapshot, pool, spec, spent);
-    Reason {
-        node_pool: Some(pool.name.clone()),
-        node: None,
-        constraint,
-        detail,
-    }
+/// A dump may hold thousands of kinds of refused pods: what only depends on the pool is worked out once. It takes some
+/// room, so keep one pool's at a time.
+pub struct PoolRefusals<'a> {
+    snapshot: &'a Snapshot,
+    pool: &'a NodePool,
+    /// What the plan's own launches take from the pool's allowance, counter by counter.
+    spent: &'a [u64],
+    candidates: OnceCell<Vec<Candidate<'a>>>,
+    /// What DaemonSets take of each candidate.
+    overheads: OnceCell<Vec<Resources>>,
 }
 
-fn decisive(snapshot: &Snapshot, pool: &NodePool, spec: &PodSpec, spent: &[u64]) -> (Constraint, String) {
-    if let Some(replicas) = pool.replicas {
-        let detail = format!("the pool is static (replicas {replicas}) and never launches for pods");
-        return (Constraint::NodePool, detail);
+impl<'a> PoolRefusals<'a> {
+    /// Of this pool, with what is launched already counted.
+    #[must_use]
+    pub fn new(snapshot: &'a Snapshot, pool: &'a NodePool, spent: &'a [u64]) -> Self {
+        Self {
+            snapshot,
+            pool,
+            spent,
+            candidates: OnceCell::new(),
+            overheads: OnceCell::new(),
+        }
     }
-    if let Some(taint) = taints::refused_by(pool, spec) {
-        return (Constraint::Taint, format!("{taint} isn't tolerated"));
+
+    /// The constraint by which the pool can't take one more pod of these.
+    #[must_use]
+    pub fn reason(&self, spec: &PodSpec) -> Reason {
+        let (constraint, detail) = self.decisive(spec);
+        Reason {
+            node_pool: Some(self.pool.name.clone()),
+            node: None,
+            constraint,
+            detail,
+        }
     }
-    let all = candidates(snapshot, pool);
-    if all.is_empty() {
-        let detail = "no instance type meets the pool's own requirements".to_owned();
-        return (Constraint::Requirement, detail);
-    }
-    let admitted: Vec<Candidate<'_>> = all
-        .iter()
-        .copied()
-        .filter(|candidate| admits(pool, *candidate, spec, false))
-        .collect();
-    if admitted.is_empty() {
-        return unmet(pool, &all, spec);
-    }
-    let fitting: Vec<Candidate<'_>> = admitted
-        .iter()
-        .copied()
-        .filter(|candidate| {
-            let needed = with_overhead(snapshot, pool, *candidate, spec);
-            needed.fits(&candidate.instance_type.allocatable)
+
+    fn decisive(&self, spec: &PodSpec) -> (Constraint, String) {
+        let pool = self.pool;
+        if let Some(replicas) = pool.replicas {
+            let detail = format!("the pool is static (replicas {replicas}) and never launches for pods");
+            return (Constraint::NodePool, detail);
+        }
+        if let Some(taint) = taints::refused_by(pool, spec) {
+            return (Constraint::Taint, format!("{taint} isn't tolerated"));
+        }
+        let all = self.candidates.get_or_init(|| candidates(self.snapshot, pool));
+        if all.is_empty() {
+            let detail = "no instance type meets the pool's own requirements".to_owned();
+            return (Constraint::Requirement, detail);
+        }
+        let ways = ways(spec);
+        let admitted: Vec<Candidate<'_>> = all
+            .iter()
+            .copied()
+            .filter(|candidate| admits(pool, *candidate, &ways, false))
+            .collect();
+        if admitted.is_empty() {
+            return unmet(pool, all, spec);
+        }
+        let fitting: Vec<Candidate<'_>> = admitted
+            .iter()
+            .copied()
+            .filter(|candidate| self.lacking(*candidate, spec).next().is_none())
+            .collect();
+        if fitting.is_empty() {
+            return self.too_large(&admitted, spec);
+        }
+        let buyable: Vec<Candidate<'_>> = fitting
+            .into_iter()
+            .filter(|candidate| offerings::is_buyable(candidate.offering))
+            .collect();
+        let Some(smallest) = buyable.first() else {
+            let detail = "no offering of a type that fits can be launched now".to_owned();
+            return (Constraint::Capacity, detail);
+        };
+        limited(self.snapshot, pool, &buyable, self.spent).unwrap_or_else(|| {
+            let detail = format!("no {} is left to launch", smallest.instance_type.name);
+            (Constraint::Capacity, detail)
         })
-        .collect();
-    if fitting.is_empty() {
-        return too_large(snapshot, pool, &admitted, spec);
     }
-    let buyable: Vec<Candidate<'_>> = fitting
-        .into_iter()
-        .filter(|candidate| offerings::is_buyable(candidate.offering))
-        .collect();
-    let Some(smallest) = buyable.first() else {
-        let detail = "no offering of a type that fits can be launched now".to_owned();
-        return (Constraint::Capacity, detail);
-    };
-    limited(snapshot, pool, &buyable, spent).unwrap_or_else(|| {
-        let detail = format!("no {} is left to launch", smallest.instance_type.name);
-        (Constraint::Capacity, detail)
-    })
+
+    /// DaemonSets that come with a node, given the labels that are certain there.
+    fn overhead(&self, candidate: Candidate<'_>) -> &Resources {
+        let overheads = self.overheads.get_or_init(|| {
+            let tolerating = self
+                .snapshot
+                .daemon_sets
+                .iter()
+                .filter(|daemon_set| taints::refused_by(self.pool, &daemon_set.spec).is_none());
+            let daemon_sets: Vec<(&Resources, Vec<Requirements>)> = tolerating
+                .map(|daemon_set| (&daemon_set.spec.requests, ways(&daemon_set.spec)))
+                .collect();
+            let all = self.candidates.get().map_or(&[][..], Vec::as_slice);
+            let overhead = |candidate: &Candidate<'_>| {
+                let mut sum = Resources::new();
+                for (requests, ways) in &daemon_sets {
+                    if admits(self.pool, *candidate, ways, false) {
+                        sum.add_all(requests);
+                    }
+                }
+                sum
+            };
+            all.iter().map(overhead).collect()
+        });
+        &overheads[candidate.at]
+    }
+
+    /// Resources of which the pod and the node's DaemonSets need more than there is.
+    fn lacking<'s>(
+        &'s self,
+        candidate: Candidate<'s>,
+        spec: &'s PodSpec,
+    ) -> impl Iterator<Item = &'s ResourceName> {
+        let overhead = self.overhead(candidate);
+        let allocatable = &candidate.instance_type.allocatable;
+        let of_pods = spec
+            .requests
+            .iter()
+            .filter(|(name, amount)| amount.plus(overhead.get(name)) > allocatable.get(name));
+        let of_daemon_sets = overhead
+            .iter()
+            .filter(|(name, amount)| !spec.requests.contains(name) && *amount > allocatable.get(name));
+        of_pods.chain(of_daemon_sets).map(|(name, _)| name)
+    }
+
+    /// The type that comes nearest lacks some resource: names it with the figures.
+    fn too_large(&self, admitted: &[Candidate<'_>], spec: &PodSpec) -> (Constraint, String) {
+        let nearest = admitted
+            .iter()
+            .min_by_key(|candidate| {
+                let first = self.lacking(**candidate, spec).min();
+                let most = first.map_or(Amount::ZERO, |name| candidate.instance_type.allocatable.get(name));
+                (self.lacking(**candidate, spec).count(), std::cmp::Reverse(most))
+            })
+            .copied();
+        let Some(nearest) = nearest else {
+            return (Constraint::Resources, "no instance type is admitted".to_owned());
+        };
+        let Some(name) = self.lacking(nearest, spec).min() else {
+            return (Constraint::Resources, "no instance type has the room".to_owned());
+        };
+        let text = |amount: Amount| written(name, amount);
+        let asked = spec.requests.get(name);
+        let taken = self.overhead(nearest).get(name);
+        let largest = nearest.instance_type.allocatable.get(name);
+        let which = &nearest.instance_type.name;
+        let (needed, constraint) = if taken > Amount::ZERO {
+            let sum = text(asked.plus(taken));
+            let constraint = if asked > largest {
+                Constraint::Resources
+            } else {
+                Constraint::Overhead
+            };
+            let needed = format!("{sum} ({} and {} for DaemonSets)", text(asked), text(taken));
+            (needed, constraint)
+        } else {
+            (text(asked), Constraint::Resources)
+        };
+        let detail = if largest == Amount::ZERO && taken == Amount::ZERO {
+            format!("{name}: needs {needed}, no allowed type has any")
+        } else {
+            format!(
+                "{name}: needs {needed}, the largest allowed type {which} has {}",
+                text(largest)
+            )
+        };
+        (constraint, detail)
+    }
 }
 
 /// All types and offerings that the pool's own requirements admit, bought or not.
@@ -93,55 +212,94 @@ fn candidates<'a>(snapshot: &'a Snapshot, pool: &'a NodePool) -> Vec<Candidate<'
         .filter(|instance_type| open_keys(pool, instance_type, &typed_keys).is_some())
         .flat_map(|instance_type| {
             let offerings = instance_type.offerings.iter();
-            offerings.map(move |offering| Candidate {
-                instance_type,
-                offering,
-            })
+            offerings.map(move |offering| (instance_type, offering))
         })
-        .filter(|candidate| requirements::pool_admits_offering(pool, candidate.offering))
+        .filter(|(_, offering)| requirements::pool_admits_offering(pool, offering))
+        .enumerate()
+        .map(|(at, (instance_type, offering))| Candidate {
+            instance_type,
+            offering,
+            at,
+        })
         .collect()
 }
 
+/// What a node to come may have under a key.
+enum Prospect<'a> {
+    /// This label, or none.
+    Certain(Option<&'a str>),
+    /// A value that the type or the pool leaves open.
+    Open(Cow<'a, ValueSet>),
+}
+
+impl Prospect<'_> {
+    fn meets(&self, wanted: &ValueSet) -> bool {
+        match self {
+            Self::Certain(value) => wanted.admits(*value),
+            Self::Open(open) => !open.intersect(wanted).is_empty(),
+        }
+    }
+
+    /// The values in words; `None` where there can be none.
+    fn said(&self) -> Option<String> {
+        match self {
+            Self::Certain(value) => value.map(str::to_owned),
+            Self::Open(open) => open.admits_some_value().then(|| values(open)),
+        }
+    }
+}
+
 /// What a pool and a type admit of each key of a node to come.
-fn admitted_of(pool: &NodePool, candidate: Candidate<'_>, key: &str) -> ValueSet {
-    let labels: Labels = candidate.instance_type.labels_with(candidate.offering);
-    if key == HOSTNAME_LABEL {
-        return ValueSet::exactly(requirements::NEW_HOSTNAME);
+fn prospect<'a>(pool: &'a NodePool, candidate: Candidate<'a>, key: &str) -> Prospect<'a> {
+    let instance_type = candidate.instance_type;
+    let own = |key: &str| instance_type.labels.get(key).map(String::as_str);
+    let certain = match key {
+        HOSTNAME_LABEL => Some(requirements::NEW_HOSTNAME),
+        INSTANCE_TYPE_LABEL => Some(instance_type.name.as_str()),
+        _ => requirements::offering_label(candidate.offering, key).or_else(|| own(key)),
+    };
+    if let Some(value) = certain.or_else(|| pool.labels.get(key).map(String::as_str)) {
+        return Prospect::Certain(Some(value));
     }
-    if let Some(value) = labels.get(key).or_else(|| pool.labels.get(key)) {
-        return ValueSet::exactly(value.clone());
+    match (instance_type.choices.get(key), pool.requirements.get(key)) {
+        (Some(choice), Some(required)) => Prospect::Open(Cow::Owned(choice.intersect(required))),
+        (Some(open), None) | (None, Some(open)) => Prospect::Open(Cow::Borrowed(open)),
+        (None, None) => Prospect::Certain(None),
     }
-    let choice = candidate.instance_type.choices.get(key);
-    let required = pool.requirements.get(key);
-    match (choice, required) {
-        (Some(choice), Some(required)) => choice.intersect(required),
-        (Some(choice), None) => choice.clone(),
-        (None, Some(required)) => required.clone(),
-        _ => ValueSet::absence(),
-    }
+}
+
+/// The requirements of a pod: one set for each of its OR-ed affinity terms that could hold for a node to come.
+fn ways(spec: &PodSpec) -> Vec<Requirements> {
+    let selector = spec.selector_requirements();
+    let Some(terms) = &spec.node_affinity else {
+        return vec![selector];
+    };
+    let possible = terms
+        .0
+        .iter()
+        .filter(|term| term.node_name.is_none() && !term.is_empty());
+    possible
+        .map(|term| {
+            let mut both = selector.clone();
+            both.add_all(&term.expressions);
+            both
+        })
+        .collect()
 }
 
 /// Whether some choice of open labels makes the node admissible; `any_zone` leaves the zone out of account.
-fn admits(pool: &NodePool, candidate: Candidate<'_>, spec: &PodSpec, any_zone: bool) -> bool {
-    let meets = |requirements: &Requirements| {
-        requirements.iter().all(|(key, set)| {
-            any_zone && key == ZONE_LABEL || !admitted_of(pool, candidate, key).intersect(set).is_empty()
-        })
-    };
-    let selector = spec.selector_requirements();
-    match &spec.node_affinity {
-        None => meets(&selector),
-        Some(terms) => terms.0.iter().any(|term| {
-            let mut both = selector.clone();
-            both.add_all(&term.expressions);
-            term.node_name.is_none() && !term.is_empty() && meets(&both)
-        }),
-    }
+fn admits(pool: &NodePool, candidate: Candidate<'_>, ways: &[Requirements], any_zone: bool) -> bool {
+    ways.iter().any(|requirements| {
+        requirements
+            .iter()
+            .all(|(key, set)| any_zone && key == ZONE_LABEL || prospect(pool, candidate, key).meets(set))
+    })
 }
 
 fn unmet(pool: &NodePool, all: &[Candidate<'_>], spec: &PodSpec) -> (Constraint, String) {
-    if all.iter().any(|candidate| admits(pool, *candidate, spec, true)) {
-        let zones: std::collections::BTreeSet<&str> = all
+    let ways = ways(spec);
+    if all.iter().any(|candidate| admits(pool, *candidate, &ways, true)) {
+        let zones: BTreeSet<&str> = all
             .iter()
             .map(|candidate| candidate.offering.zone.as_str())
             .collect();
@@ -159,19 +317,14 @@ fn unmet(pool: &NodePool, all: &[Candidate<'_>], spec: &PodSpec) -> (Constraint,
     required.extend(terms.flat_map(|term| term.expressions.iter()));
     let alone = required.iter().find(|(key, set)| {
         all.iter()
-            .all(|candidate| admitted_of(pool, *candidate, key).intersect(set).is_empty())
+            .all(|candidate| !prospect(pool, *candidate, key).meets(set))
     });
     let detail = match alone {
         Some((key, set)) => {
-            let offered = admitted_of(pool, all[0], key);
             let needs = values(set);
-            if offered.admits_some_value() {
-                format!(
-                    "{key}: the pod needs {needs}, the pool's nodes have {}",
-                    values(&offered)
-                )
-            } else {
-                format!("{key}: the pod needs {needs}, the pool's nodes don't have that label")
+            match prospect(pool, all[0], key).said() {
+                Some(offered) => format!("{key}: the pod needs {needs}, the pool's nodes have {offered}"),
+                None => format!("{key}: the pod needs {needs}, the pool's nodes don't have that label"),
             }
         }
         None => "no instance type meets all that the pod requires together".to_owned(),
@@ -197,94 +350,6 @@ fn values(set: &ValueSet) -> String {
         }
         _ => set.to_string(),
     }
-}
-
-/// DaemonSets that come with a node, given the labels that are certain there.
-fn overhead(snapshot: &Snapshot, pool: &NodePool, candidate: Candidate<'_>) -> Resources {
-    let mut sum = Resources::new();
-    for daemon_set in &snapshot.daemon_sets {
-        if taints::refused_by(pool, &daemon_set.spec).is_none()
-            && admits(pool, candidate, &daemon_set.spec, false)
-        {
-            sum.add_all(&daemon_set.spec.requests);
-        }
-    }
-    sum
-}
-
-fn with_overhead(
-    snapshot: &Snapshot,
-    pool: &NodePool,
-    candidate: Candidate<'_>,
-    spec: &PodSpec,
-) -> Resources {
-    let mut needed = overhead(snapshot, pool, candidate);
-    needed.add_all(&spec.requests);
-    needed
-}
-
-/// The type that comes nearest lacks some resource: names it with the figures.
-fn too_large(
-    snapshot: &Snapshot,
-    pool: &NodePool,
-    admitted: &[Candidate<'_>],
-    spec: &PodSpec,
-) -> (Constraint, String) {
-    let lacking = |candidate: &Candidate<'_>| {
-        let needed = with_overhead(snapshot, pool, *candidate, spec);
-        let lacking: Vec<ResourceName> = needed
-            .iter()
-            .filter(|(name, amount)| *amount > candidate.instance_type.allocatable.get(name))
-            .map(|(name, _)| name.clone())
-            .collect();
-        lacking
-    };
-    let nearest = admitted
-        .iter()
-        .min_by_key(|candidate| {
-            let lacking = lacking(candidate);
-            let most = lacking
-                .first()
-                .map_or(Amount::ZERO, |name| candidate.instance_type.allocatable.get(name));
-            (lacking.len(), std::cmp::Reverse(most))
-        })
-        .copied();
-    let Some(nearest) = nearest else {
-        return (Constraint::Resources, "no instance type is admitted".to_owned());
-    };
-    let Some(name) = lacking(&nearest).into_iter().next() else {
-        return (Constraint::Resources, "no instance type has the room".to_owned());
-    };
-    let text = |amount: Amount| written(&name, amount);
-    let asked = spec.requests.get(&name);
-    let taken = overhead(snapshot, pool, nearest).get(&name);
-    let largest = nearest.instance_type.allocatable.get(&name);
-    let which = &nearest.instance_type.name;
-    if taken > Amount::ZERO {
-        let sum = text(asked.plus(taken));
-        let detail = format!(
-            "{name}: needs {sum} ({} and {} for DaemonSets), the largest allowed type {which} has {}",
-            text(asked),
-            text(taken),
-            text(largest),
-        );
-        let constraint = if asked > largest {
-            Constraint::Resources
-        } else {
-            Constraint::Overhead
-        };
-        return (constraint, detail);
-    }
-    let detail = if largest == Amount::ZERO {
-        format!("{name}: needs {}, no allowed type has any", text(asked))
-    } else {
-        format!(
-            "{name}: needs {}, the largest allowed type {which} has {}",
-            text(asked),
-            text(largest)
-        )
-    };
-    (Constraint::Resources, detail)
 }
 
 /// CPU in cores from one on, so that large figures stay readable; quantities write them in thousandths.
