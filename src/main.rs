@@ -7,9 +7,11 @@ use std::io::{self, BufWriter, ErrorKind, Write};
 use std::process::ExitCode;
 
 use anstream::{AutoStream, ColorChoice};
+use anyhow::Context as _;
 use clap::Parser;
 use dovetail::args::{Cli, ColorWhen};
 use dovetail::commands::{self, Ending, Streams};
+use dovetail::render::plain;
 
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
@@ -34,7 +36,7 @@ fn main() -> ExitCode {
         remarks: &mut remarks,
     };
     let ended = commands::run(&cli, &mut streams).and_then(|ending| {
-        out.flush()?;
+        out.flush().context("writing the output")?;
         Ok(ending)
     });
     match ended {
@@ -44,7 +46,9 @@ fn main() -> ExitCode {
         Err(error) => {
             // What was written before the error belongs before it.
             let _flushed = out.flush();
-            let _written = writeln!(remarks, "dovetail: {error:#}");
+            // It may quote input, which must not steer the terminal.
+            let message = plain(&format!("{error:#}"));
+            let _written = writeln!(remarks, "dovetail: {message}");
             ExitCode::FAILURE
         }
     }

@@ -20,6 +20,8 @@ use std::fmt::Write as _;
 use dovetail_solver::model::plan::PlanBody;
 use dovetail_solver::model::snapshot::Snapshot;
 
+pub use style::plain;
+
 /// Everything that an output may tell.
 #[derive(Clone, Copy, Debug)]
 pub struct Report<'a> {

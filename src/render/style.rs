@@ -28,12 +28,13 @@ impl fmt::Display for Paint<'_> {
     }
 }
 
-/// The text with control characters made visible.
-pub(crate) fn plain(text: &str) -> String {
-    if text.chars().any(char::is_control) {
+/// The text with everything made visible that could move the cursor, change the colour, or show other text than there is.
+#[must_use]
+pub fn plain(text: &str) -> String {
+    if text.chars().any(is_deceptive) {
         text.chars()
             .flat_map(|c| {
-                if c.is_control() {
+                if is_deceptive(c) {
                     c.escape_default().collect::<Vec<_>>()
                 } else {
                     vec![c]
@@ -42,5 +43,28 @@ pub(crate) fn plain(text: &str) -> String {
             .collect()
     } else {
         text.to_owned()
+    }
+}
+
+/// Control characters, and those of Unicode's that are invisible, reorder what stands around them, or end a line.
+pub(crate) fn is_deceptive(c: char) -> bool {
+    c.is_control()
+        || matches!(c,
+            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_would_deceive_a_reader_becomes_visible() {
+        assert_eq!(plain("a\u{1b}[31m\n"), "a\\u{1b}[31m\\n");
+        assert_eq!(
+            plain("web\u{202e}bew\u{200b}\u{2028}\u{feff}"),
+            "web\\u{202e}bew\\u{200b}\\u{2028}\\u{feff}"
+        );
+        assert_eq!(plain("größe-数"), "größe-数");
     }
 }

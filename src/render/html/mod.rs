@@ -6,6 +6,7 @@
 mod packing;
 mod page;
 
+use super::style::is_deceptive;
 use std::borrow::Cow;
 use std::io::{self, Write};
 
@@ -21,7 +22,7 @@ pub fn write(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
 
 /// Text as it may stand between tags and inside of quoted attributes.
 fn escape(text: &str) -> Cow<'_, str> {
-    let special = |c: char| matches!(c, '&' | '<' | '>' | '"' | '\'') || (c.is_control() && c != '\n');
+    let special = |c: char| matches!(c, '&' | '<' | '>' | '"' | '\'') || (is_deceptive(c) && c != '\n');
     if !text.contains(special) {
         return Cow::Borrowed(text);
     }
@@ -33,7 +34,7 @@ fn escape(text: &str) -> Cow<'_, str> {
             '>' => escaped.push_str("&gt;"),
             '"' => escaped.push_str("&quot;"),
             '\'' => escaped.push_str("&#39;"),
-            c if c.is_control() && c != '\n' => escaped.push('\u{fffd}'),
+            c if is_deceptive(c) && c != '\n' => escaped.push('\u{fffd}'),
             c => escaped.push(c),
         }
     }
@@ -53,8 +54,8 @@ mod tests {
     #[test]
     fn nothing_that_users_wrote_becomes_markup() {
         assert_eq!(
-            escape("<script>alert('x')</script>&\"\u{1b}"),
-            "&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;&amp;&quot;\u{fffd}"
+            escape("<script>alert('x')</script>&\"\u{1b}\u{202e}"),
+            "&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;&amp;&quot;\u{fffd}\u{fffd}"
         );
         assert!(matches!(escape("default/web-0"), Cow::Borrowed(_)));
         assert_eq!(css_percent(123_456), "12.34");
