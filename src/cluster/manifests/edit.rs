@@ -167,11 +167,17 @@ impl Edit {
     }
 }
 
+/// Steps of the longest path: no field that planning reads lies deeper, and every step is a call on the stack.
+const MOST_STEPS: usize = 64;
+
 /// Takes `.a.b[0]["c.d"]` apart.
 fn steps(path: &str) -> Result<Vec<Step>, String> {
     let mut steps = Vec::new();
     let mut rest = path;
     while !rest.is_empty() {
+        if steps.len() == MOST_STEPS {
+            return Err(format!("the path has more than {MOST_STEPS} steps"));
+        }
         if let Some(after) = rest.strip_prefix("[\"") {
             let (key, after) = after.split_once("\"]").ok_or("expected \"] after a quoted key")?;
             steps.push(Step::Key(key.to_owned()));

@@ -1,11 +1,13 @@
 //! Manifests in: files, folders and standard input become an [`Index`].
 //!
 //! Promises: any Kubernetes YAML or JSON (several documents or values, lists, byte order marks, Windows line ends);
-//! memory for one document at a time; a broken document or object is named, counted and left out, the rest is read. Only
-//! a source that can't be opened and an edit that can't be made end the reading.
+//! memory for one document at a time; a broken document or object, or a file of a folder that can't be opened, is named,
+//! counted and left out, the rest is read. Only a source that can't be opened and an edit that can't be made end the
+//! reading.
 
 mod documents;
 mod edit;
+mod files;
 mod tree;
 
 use std::collections::BTreeMap;
@@ -23,6 +25,7 @@ use super::objects::meta::ObjectName;
 use super::objects::{self, Kind, ParseError, Parsed};
 use documents::{CutError, Documents};
 pub use edit::{Edit, EditError};
+use files::{Files, files};
 
 /// Where manifests are.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -95,46 +98,6 @@ pub fn read_bytes(name: &str, bytes: &[u8], edits: &[Edit]) -> Result<Read, Read
     intake.finish()
 }
 
-/// The file itself, or all manifests of a folder, in order of their paths.
-fn files(path: &Path) -> Result<Vec<PathBuf>, ReadError> {
-    let open = |error| ReadError::Open {
-        path: path.display().to_string(),
-        error,
-    };
-    if !std::fs::metadata(path).map_err(open)?.is_dir() {
-        return Ok(vec![path.to_owned()]);
-    }
-    let mut found = Vec::new();
-    let mut folders = vec![path.to_owned()];
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(&folder).map_err(open)? {
-            let entry = entry.map_err(open)?;
-            if entry.file_name().to_string_lossy().starts_with('.') {
-                continue;
-            }
-            let entry_path = entry.path();
-            // Links to folders are not followed: they may lead in a circle.
-            if entry.file_type().map_err(open)?.is_dir() {
-                folders.push(entry_path);
-            } else if is_manifest(&entry_path) && entry_path.is_file() {
-                found.push(entry_path);
-            }
-        }
-    }
-    if found.is_empty() {
-        return Err(ReadError::EmptyFolder(path.display().to_string()));
-    }
-    found.sort();
-    Ok(found)
-}
-
-fn is_manifest(path: &Path) -> bool {
-    let extension = path
-        .extension()
-        .map(|extension| extension.to_string_lossy().to_ascii_lowercase());
-    matches!(extension.as_deref(), Some("yaml" | "yml" | "json"))
-}
-
 /// What is being read.
 pub(super) struct Intake<'e> {
     edits: &'e [Edit],
@@ -172,18 +135,32 @@ impl<'e> Intake<'e> {
             match source {
                 Source::Stdin => self.read_stream("standard input", io::stdin().lock()),
                 Source::Path(path) => {
-                    for file in files(path)? {
+                    let Files { found, unreadable } = files(path)?;
+                    for (file, error) in unreadable {
+                        self.say_unreadable(&file, &error);
+                    }
+                    for file in found {
                         let name = file.display().to_string();
-                        let opened = File::open(&file).map_err(|error| ReadError::Open {
-                            path: name.clone(),
-                            error,
-                        })?;
-                        self.read_stream(&name, BufReader::with_capacity(1 << 18, opened));
+                        match File::open(&file) {
+                            Ok(opened) => {
+                                self.read_stream(&name, BufReader::with_capacity(1 << 18, opened));
+                            }
+                            // What was named itself must be there; of a folder the rest is still worth planning.
+                            Err(error) if file == *path => {
+                                return Err(ReadError::Open { path: name, error });
+                            }
+                            Err(error) => self.say_unreadable(&file, &error),
+                        }
                     }
                 }
             }
         }
         Ok(())
+    }
+
+    fn say_unreadable(&mut self, path: &Path, error: &io::Error) {
+        let note = Note::error(Reason::Unreadable, format!("opening it: {error}"));
+        self.say(note.at(&Origin::whole(&path.display().to_string())));
     }
 
     fn read_stream(&mut self, name: &str, reader: impl BufRead) {
@@ -253,6 +230,14 @@ impl<'e> Intake<'e> {
             for item in items.clone() {
                 self.take(item, origin.clone());
             }
+            return;
+        }
+        if is_list(&tree) && tree.get("items").is_some() {
+            let note = Note::error(
+                Reason::Malformed,
+                "expected a list of objects; the document is dropped",
+            );
+            self.say(note.at(&origin).path("items"));
             return;
         }
         if !self.edits.is_empty()
@@ -384,13 +369,18 @@ impl<'e> Intake<'e> {
     }
 }
 
+/// Whether a tree says that it is a list of objects.
+fn is_list(tree: &Value) -> bool {
+    tree.get("kind")
+        .and_then(Value::as_str)
+        .is_some_and(|kind| kind.ends_with("List"))
+}
+
 /// The items of a tree that is a list of objects.
 fn items_of(tree: &Value) -> Option<&Vec<Value>> {
-    let is_list = tree
-        .get("kind")
-        .and_then(Value::as_str)
-        .is_some_and(|kind| kind.ends_with("List"));
-    tree.get("items").filter(|_| is_list).and_then(Value::as_array)
+    tree.get("items")
+        .filter(|_| is_list(tree))
+        .and_then(Value::as_array)
 }
 
 #[cfg(test)]

@@ -319,3 +319,87 @@ fn folders_are_read_in_order_and_other_files_are_not() {
         Err(ReadError::StdinTwice)
     ));
 }
+
+#[test]
+fn a_file_of_a_folder_that_cannot_be_opened_is_counted_and_the_rest_is_read() {
+    let folder = std::env::temp_dir().join(format!("dovetail-unreadable-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(
+        folder.join("a.yaml"),
+        "apiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n",
+    )
+    .unwrap();
+    std::os::unix::fs::symlink("nowhere.yaml", folder.join("b.yaml")).unwrap();
+    std::os::unix::fs::symlink("c.yaml", folder.join("c.yaml")).unwrap();
+    let read = read(&[Source::Path(folder.clone())], &[]);
+    let named = super::read(&[Source::Path(folder.join("b.yaml"))], &[]);
+    std::fs::remove_dir_all(&folder).unwrap();
+    let read = read.unwrap();
+    assert!(!read.index.is_empty());
+    assert_eq!(
+        read.diagnostics.dropped(),
+        BTreeMap::from([(Reason::Unreadable, 2)])
+    );
+    assert!(
+        read.diagnostics.notes()[0]
+            .to_string()
+            .contains("b.yaml: opening it: ")
+    );
+    assert!(named.is_err(), "what is named itself must be there");
+}
+
+#[test]
+fn messages_speak_of_manifests_and_not_of_the_reader() {
+    let deep = format!("a: {}{}", "[".repeat(100), "]".repeat(100));
+    let json = format!("{}{}", "[".repeat(200), "]".repeat(200));
+    let pod = |spec: &str| format!("apiVersion: v1\nkind: Pod\nmetadata: {{name: p}}\nspec: {spec}\n");
+    for (text, expected) in [
+        (deep.as_str(), "nested too deeply"),
+        (json.as_str(), "nested too deeply"),
+        ("a: &a [*a]\n", "an alias stands inside"),
+        ("a: .nan\n", "a number that isn't finite"),
+        ("a: 1\na: 2\n", "duplicate mapping key: a (expected"),
+        (
+            &pod("foo"),
+            "spec: invalid type: string \"foo\", expected a mapping",
+        ),
+        (
+            &pod("{tolerations: {}}"),
+            "spec.tolerations: invalid type: mapping, expected a list",
+        ),
+        (
+            &pod("{nodeSelector: {a: 5}}"),
+            "spec.nodeSelector.a: invalid type: integer `5`, expected a text",
+        ),
+        (
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: 5}\n",
+            "metadata.name: expected a name, found a number",
+        ),
+        (
+            "apiVersion: v1\nkind: List\nitems: {a: 1}\n",
+            "items: expected a list of objects",
+        ),
+    ] {
+        let read = read_bytes("input", text.as_bytes(), &[]).unwrap();
+        let note = read.diagnostics.notes()[0].to_string();
+        assert!(note.contains(expected), "{note}");
+        assert_eq!(read.diagnostics.dropped().values().sum::<u64>(), 1, "{note}");
+    }
+}
+
+#[test]
+fn an_edit_of_endless_depth_is_refused() {
+    let pool = "apiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n";
+    for step in [".b", "[0]"] {
+        let edit: Edit = format!("namespace/a.spec{}=1", step.repeat(50_000))
+            .parse()
+            .unwrap();
+        let error = read_bytes("input", pool.as_bytes(), &[edit]).unwrap_err();
+        assert!(error.to_string().ends_with("the path has more than 64 steps"));
+    }
+    assert!(
+        format!("namespace/a.spec={}", "[".repeat(1_000))
+            .parse::<Edit>()
+            .is_err()
+    );
+}

@@ -98,10 +98,38 @@ fn read_yaml(text: &str, sink: &mut Sink<'_>) -> Result<(), SyntaxError> {
     })
 }
 
-/// Both readers end their messages with a place that counts from the document's start; the caller knows better.
+/// Both readers end their messages with a place that counts from the document's start; the caller knows better. And
+/// some of them speak of the readers' own options and limits, which say nothing to whoever wrote the document.
 fn without_place(message: &str) -> String {
+    let in_our_words = [
+        ("budget breached: Depth", "it is nested too deeply"),
+        ("recursion limit exceeded", "it is nested too deeply"),
+        ("budget breached: Anchors", "it has too many anchors"),
+        (
+            "budget breached: RecordedAnchor",
+            "too much stands under its anchors",
+        ),
+        (
+            "budget breached",
+            "it is larger or more repetitive than any manifest",
+        ),
+        (
+            "recursive references",
+            "an alias stands inside of what it repeats",
+        ),
+        ("non-finite float", "a number that isn't finite"),
+    ];
+    if let Some((_, ours)) = in_our_words
+        .iter()
+        .find(|(theirs, _)| message.starts_with(theirs))
+    {
+        return (*ours).to_owned();
+    }
     let message = message.rfind(" at line ").map_or(message, |at| &message[..at]);
     let message = message.split_once(": line ").map_or(message, |(head, _)| head);
+    let message = message
+        .split_once(", set DuplicateKeyPolicy")
+        .map_or(message, |(head, _)| head);
     message.chars().take(300).collect()
 }
 
@@ -442,7 +470,8 @@ impl<'de> Visitor<'de> for TreeSeed {
 /// # Errors
 /// The parser's message.
 pub(super) fn read_value(text: &str) -> Result<Value, String> {
-    let options = serde_saphyr::options! { with_snippet: false, strict_booleans: true };
+    let budget = serde_saphyr::budget! { max_depth: DEEPEST };
+    let options = serde_saphyr::options! { budget: budget, with_snippet: false, strict_booleans: true };
     serde_saphyr::with_deserializer_from_str_with_options(text, options, |deserializer| {
         TreeSeed { is_metadata: false }.deserialize(deserializer)
     })

@@ -166,8 +166,12 @@ fn build(kind: Kind, tree: Value, unknown: &mut Vec<String>) -> Result<Object, (
 
 /// Reads the fields that planning knows and leaves the rest.
 fn read<T: DeserializeOwned>(tree: Value) -> Result<T, (String, String)> {
-    serde_path_to_error::deserialize(tree)
-        .map_err(|error| (path_text(error.path()), error.into_inner().to_string()))
+    serde_path_to_error::deserialize(tree).map_err(|error| {
+        (
+            path_text(error.path()),
+            in_plain_words(&error.into_inner().to_string()),
+        )
+    })
 }
 
 /// Reads a custom resource and names the fields that its kind doesn't know.
@@ -186,7 +190,38 @@ fn read_strictly<T: DeserializeOwned>(
     let result = T::deserialize(serde_ignored::Deserializer::new(tracked, &mut note));
     result
         .map(Box::new)
-        .map_err(|error| (path_text(&track.path()), error.to_string()))
+        .map_err(|error| (path_text(&track.path()), in_plain_words(&error.to_string())))
+}
+
+/// The deserialiser's message in words for those who write manifests, not Rust.
+fn in_plain_words(message: &str) -> String {
+    // What is found may quote the input, so only what is expected is put in other words, and the type found.
+    let found = [
+        ("invalid type: sequence", "invalid type: list"),
+        ("invalid type: map", "invalid type: mapping"),
+        ("invalid type: null", "invalid type: nothing"),
+    ];
+    let found = found.iter().find_map(|(theirs, ours)| {
+        let rest = message
+            .strip_prefix(theirs)
+            .filter(|rest| rest.starts_with(','))?;
+        Some([ours, rest].concat())
+    });
+    let message = found.unwrap_or_else(|| message.to_owned());
+    let Some((head, expected)) = message.rsplit_once(", expected ") else {
+        return message;
+    };
+    let expected = match expected {
+        "a sequence" => "a list",
+        "a map" => "a mapping",
+        "a string" => "a text",
+        "i32" | "u32" => "a whole number of 32 bits",
+        "i64" | "u64" => "a whole number",
+        "a boolean" => "true or false",
+        other if other.starts_with("struct ") => "a mapping",
+        _ => return message,
+    };
+    format!("{head}, expected {expected}")
 }
 
 fn path_text(path: &serde_path_to_error::Path) -> String {
@@ -270,10 +305,14 @@ fn name_of(kind: Kind, tree: &Value) -> Result<ObjectName, ParseError> {
     };
     let name = text("name");
     if name.is_empty() {
+        let found = match tree.pointer("/metadata/name") {
+            None | Some(Value::Null | Value::String(_)) => "none".to_owned(),
+            Some(other) => describe(other),
+        };
         return Err(ParseError::Malformed {
             object: kind.to_string(),
             path: "metadata.name".to_owned(),
-            message: "expected a name, found none".to_owned(),
+            message: format!("expected a name, found {found}"),
         });
     }
     let namespace = match (kind.is_namespaced(), text("namespace")) {
