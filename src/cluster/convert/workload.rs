@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use crate::cluster::diagnostics::{Note, Origin, Reason};
 use crate::cluster::index::Index;
 use crate::cluster::objects::Kind;
 use crate::cluster::objects::meta::{ObjectName, OwnerReference};
@@ -26,9 +27,26 @@ pub struct Expansion<'i> {
     pub first: u64,
     /// How many.
     pub count: u64,
+    /// Where it was found.
+    pub origin: Option<&'i Origin>,
 }
 
 impl Expansion<'_> {
+    /// The field that says how many.
+    #[must_use]
+    pub fn count_path(&self) -> &'static str {
+        match self.kind {
+            Kind::Job => PARALLELISM,
+            _ => REPLICAS,
+        }
+    }
+
+    /// A note that names the workload and where it was found.
+    #[must_use]
+    pub fn located(&self, note: Note) -> Note {
+        located(note, self.kind, self.name, self.origin)
+    }
+
     /// The owner that its pods would name.
     #[must_use]
     pub fn owner(&self) -> OwnerReference {
@@ -38,6 +56,45 @@ impl Expansion<'_> {
             controller: true,
         }
     }
+}
+
+const REPLICAS: &str = "spec.replicas";
+const PARALLELISM: &str = "spec.parallelism";
+
+fn located(note: Note, kind: Kind, name: &ObjectName, origin: Option<&Origin>) -> Note {
+    let note = note.about(format_args!("{kind} {name}"));
+    match origin {
+        Some(origin) => note.at(origin),
+        None => note,
+    }
+}
+
+/// Numbers of pods below zero, which no API server stores: such a workload brings none, and that is said.
+#[must_use]
+pub fn negative_counts(index: &Index) -> Vec<Note> {
+    let replicas = index.replicated().map(|(kind, name, stored)| {
+        let count = stored.object.spec.replicas.unwrap_or(0);
+        (kind, name, stored.origin.as_ref(), REPLICAS, i64::from(count))
+    });
+    let parallelism = index.jobs().iter().map(|(name, stored)| {
+        let count = stored.object.spec.parallelism.unwrap_or(0);
+        (
+            Kind::Job,
+            name,
+            stored.origin.as_ref(),
+            PARALLELISM,
+            i64::from(count),
+        )
+    });
+    replicas
+        .chain(parallelism)
+        .filter(|(.., count)| *count < 0)
+        .map(|(kind, name, origin, path, count)| {
+            let message = format!("expected 0 or more, found {count}; it brings no pods");
+            let note = Note::warning(Reason::Odd, message).path(path);
+            located(note, kind, name, origin)
+        })
+        .collect()
 }
 
 /// All workloads of which the input has no pod, with the pods they want.
@@ -63,6 +120,7 @@ pub fn expansions(index: &Index) -> Vec<Expansion<'_>> {
             template: &workload.spec.template,
             first,
             count,
+            origin: stored.origin.as_ref(),
         });
     }
     for (name, stored) in index.jobs() {
@@ -77,6 +135,7 @@ pub fn expansions(index: &Index) -> Vec<Expansion<'_>> {
             template: &job.spec.template,
             first: 0,
             count,
+            origin: stored.origin.as_ref(),
         });
     }
     found

@@ -13,7 +13,7 @@ use dovetail_solver::model::resources::Resources;
 use crate::cluster::convert::admission::Admission;
 use crate::cluster::convert::pod::{PodSpecs, Wanted, model_spec};
 use crate::cluster::convert::unweighed::Unweighed;
-use crate::cluster::convert::workload::{Expansion, expansions};
+use crate::cluster::convert::workload::{Expansion, expansions, negative_counts};
 use crate::cluster::diagnostics::{Note, Reason};
 use crate::cluster::index::Index;
 use crate::cluster::objects::Kind;
@@ -42,7 +42,7 @@ pub(super) fn convert<'i>(
     };
     for (name, stored) in index.pods() {
         if let Err(message) = converter.pod(name, &stored.object) {
-            let note = Note::error(Reason::Malformed, format!("{message}; the pod is left out"));
+            let note = Note::error(Reason::Malformed, format!("spec.{message}; the pod is left out"));
             let note = note.about(format_args!("Pod {name}"));
             notes.push(match &stored.origin {
                 Some(origin) => note.at(origin),
@@ -52,7 +52,6 @@ pub(super) fn convert<'i>(
     }
     let mut expanded = 0_u64;
     for expansion in expansions(index) {
-        let about = |note: Note| note.about(format_args!("{} {}", expansion.kind, expansion.name));
         expanded = expanded.saturating_add(expansion.count);
         if expanded > MOST_EXPANDED {
             expanded -= expansion.count;
@@ -60,16 +59,16 @@ pub(super) fn convert<'i>(
                 "its {} pods would bring more than {MOST_EXPANDED} pods into the plan; it is left out",
                 expansion.count
             );
-            notes.push(about(Note::error(Reason::TooManyPods, message)));
+            let note = Note::error(Reason::TooManyPods, message).path(expansion.count_path());
+            notes.push(expansion.located(note));
             continue;
         }
         if let Err(message) = converter.expand(&expansion, admission) {
-            notes.push(about(Note::error(
-                Reason::Malformed,
-                format!("{message}; its pods are left out"),
-            )));
+            let message = format!("spec.template.spec.{message}; its pods are left out");
+            notes.push(expansion.located(Note::error(Reason::Malformed, message)));
         }
     }
+    notes.extend(negative_counts(index));
     notes.extend(converter.unweighed.notes());
     notes.extend(converter.tallies.iter().map(|(why, tally)| why.note(tally)));
     converter.found

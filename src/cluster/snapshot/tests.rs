@@ -221,7 +221,36 @@ fn a_workload_of_two_billion_replicas_is_refused() {
     let huge = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {replicas: 2147483647, template: {spec: {}}}\n---\n";
     let frozen = frozen(&[CATALOG.to_owned(), huge.to_owned(), pod("p", "", "")]);
     assert_eq!(frozen.snapshot.pods.len(), 1);
-    assert!(frozen.notes.iter().any(|note| note.reason == Reason::TooManyPods));
+    let note = frozen
+        .notes
+        .iter()
+        .find(|note| note.reason == Reason::TooManyPods)
+        .unwrap();
+    assert!(note.origin.is_some());
+    assert_eq!(note.path.as_deref(), Some("spec.replicas"));
+}
+
+#[test]
+fn fewer_than_no_pods_is_said_and_brings_none() {
+    let negative = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {replicas: -1, template: {spec: {}}}\n---\n\
+                    apiVersion: batch/v1\nkind: Job\nmetadata: {name: j}\nspec: {parallelism: -3, template: {spec: {}}}\n---\n";
+    let frozen = frozen(&[CATALOG.to_owned(), negative.to_owned(), pod("p", "", "")]);
+    assert_eq!(frozen.snapshot.pods.len(), 1);
+    let odd: Vec<String> = frozen
+        .notes
+        .iter()
+        .filter(|note| note.reason == Reason::Odd)
+        .map(ToString::to_string)
+        .collect();
+    assert_eq!(odd.len(), 2, "{odd:?}");
+    assert!(
+        odd[0].contains("Deployment default/web: spec.replicas: expected 0 or more, found -1"),
+        "{odd:?}"
+    );
+    assert!(
+        odd[1].contains("Job default/j: spec.parallelism: expected 0 or more, found -3"),
+        "{odd:?}"
+    );
 }
 
 #[test]
