@@ -59,10 +59,11 @@ fn header(report: &Report<'_>, text: &mut String) {
     let sign = if change.micros() > 0 { "+" } else { "" };
     line!(
         text,
-        "{} · {} → {} nodes · {}/h → {} ({sign}{})",
+        "{} · {} → {} {} · {}/h → {} ({sign}{})",
         Paint(STRONG, &pending(plan)),
         thousands(before as u64),
         thousands(after as u64),
+        if after == 1 { "node" } else { "nodes" },
         dollars(cost.before.micros()),
         Paint(STRONG, &format!("{}/h", dollars(cost.after.micros()))),
         dollars(change.micros()),
