@@ -147,11 +147,18 @@ fn warning(note: &Note) -> Warning {
         },
         reason: spelt_out(note.reason),
         count: note.count,
-        text: if note.count > 1 {
-            format!("{note} ({} of them)", note.count)
-        } else {
-            note.to_string()
-        },
+        text: counted(note),
+    }
+}
+
+/// A note with how often it holds, unless its own words say so.
+fn counted(note: &Note) -> String {
+    let text = note.to_string();
+    let number = note.count.to_string();
+    if note.count > 1 && !text.split(' ').any(|word| word == number) {
+        format!("{text} ({number} of them)")
+    } else {
+        text
     }
 }
 
