@@ -3,6 +3,8 @@
 //! Promises: the baseline always runs first, so there is always an answer; an engine whose plan fails the check costs
 //! nothing but itself; the same snapshot, options and work limit give the same plan to the byte, `work` apart.
 
+use std::time::Duration;
+
 use thiserror::Error;
 
 use crate::check::{Violation, check};
@@ -12,7 +14,12 @@ use crate::model::money::Cost;
 use crate::model::plan::{Checked, Gap, Phase, Plan, PlanBody, ProofKind};
 use crate::model::snapshot::Snapshot;
 use crate::options::{Engine, PlanOptions};
+#[cfg(feature = "highs")]
+use crate::pack::dive::{self, Shares};
 use crate::pack::effort::Effort;
+use crate::pack::farley::Farley;
+#[cfg(feature = "highs")]
+use crate::pack::filler::Filler;
 use crate::pack::lower_bound::{self, Prices};
 use crate::pack::{Packing, karpenter_order, search};
 use crate::quota::Quota;
@@ -23,6 +30,17 @@ const DENSITY_EFFORT: u64 = 12_000_000;
 const IMPROVE_EFFORT: u64 = 12_000_000;
 /// The same for whoever asks for a smaller gap than usual: until the quota says stop, mostly.
 const THOROUGH_EFFORT: u64 = 100_000_000;
+/// Effort granted to generating columns and to diving: half a second and a quarter or so.
+#[cfg(feature = "highs")]
+const SHARES: Shares = Shares {
+    generate: 30_000_000,
+    dive: 20_000_000,
+};
+#[cfg(feature = "highs")]
+const THOROUGH_SHARES: Shares = Shares {
+    generate: 250_000_000,
+    dive: 100_000_000,
+};
 
 /// Starts of ruin and recreate beside the best packing, as far as the effort goes.
 const RESTARTS: u64 = 3;
@@ -63,6 +81,8 @@ pub fn plan(
         quota,
         phases: Vec::new(),
         packings: Vec::new(),
+        farley: None,
+        columns: 0,
     };
     contest.baseline();
     let counts = problem.counts();
@@ -74,16 +94,25 @@ pub fn plan(
     }
     let mut violations = Vec::new();
     let Contest {
-        mut phases, packings, ..
+        mut phases,
+        packings,
+        farley,
+        columns,
+        ..
     } = contest;
+    let bounds = Bounds {
+        prices: prices.as_ref(),
+        farley: farley.as_ref(),
+    };
     for (engine, packing) in best_first(packings, &problem) {
         let mut body = lift(&problem, &packing);
         body.work.pods = problem.groups.iter().map(|group| group.pods.len()).sum();
         body.work.groups = problem.groups.len();
         body.work.offerings = problem.universe.bins.len();
+        body.work.columns = columns;
         body.work.phases.clone_from(&phases);
         body.proof.stopped = effort.stopped();
-        prove(&mut body, &problem, &packing, prices.as_ref(), options);
+        prove(&mut body, &problem, &packing, bounds, options);
         match check(snapshot, Plan::propose(body)) {
             Ok(plan) => return Ok(plan),
             Err(failure) => {
@@ -105,16 +134,32 @@ fn best_first(packings: Vec<Packing>, problem: &Problem<'_>) -> Vec<(usize, Pack
     packings
 }
 
+/// What is known of the cost of any packing.
+#[derive(Clone, Copy)]
+struct Bounds<'a> {
+    prices: Option<&'a Prices>,
+    farley: Option<&'a Farley>,
+}
+
+impl Bounds<'_> {
+    /// Micro-dollars that a packing of the same pods costs at least.
+    fn of(self, problem: &Problem<'_>, packing: &Packing) -> u64 {
+        let placed = packing.placed(problem);
+        let by_prices = self.prices.map_or(0, |prices| prices.bound(problem, &placed));
+        by_prices.max(self.farley.map_or(0, |farley| farley.bound(&placed)))
+    }
+}
+
 /// States what is known of the plan's distance to the best that places the same pods.
 fn prove(
     body: &mut PlanBody,
     problem: &Problem<'_>,
     packing: &Packing,
-    prices: Option<&Prices>,
+    bounds: Bounds<'_>,
     options: &PlanOptions,
 ) {
     let kept = body.cost.objective - cost(packing.cost(problem));
-    let bound = prices.map_or(0, |prices| prices.bound(problem, &packing.placed(problem)));
+    let bound = bounds.of(problem, packing);
     debug_assert!(
         bound <= packing.cost(problem),
         "the bound holds for every packing"
@@ -140,12 +185,20 @@ struct Contest<'a> {
     quota: &'a dyn Quota,
     phases: Vec<Phase>,
     packings: Vec<Packing>,
+    /// The bound that column generation found.
+    farley: Option<Farley>,
+    /// Fillings that it generated.
+    columns: usize,
 }
 
 impl<'a> Contest<'a> {
     fn enter(&mut self, name: &str, engine: impl FnOnce(&'a Problem<'a>) -> Packing) {
         let start = self.quota.elapsed();
         let packing = engine(self.problem);
+        self.add(name, start, packing);
+    }
+
+    fn add(&mut self, name: &str, start: Duration, packing: Packing) {
         let micros: u64 = packing
             .launched
             .iter()
@@ -176,24 +229,58 @@ impl<'a> Contest<'a> {
         }
     }
 
+    /// The cost at which a packing is good enough.
+    fn floor(&self, packing: &Packing, prices: &Prices, options: &PlanOptions) -> u64 {
+        let bounds = Bounds {
+            prices: Some(prices),
+            farley: self.farley.as_ref(),
+        };
+        let bound = bounds.of(self.problem, packing);
+        let slack = u128::from(bound) * u128::from(options.gap.0) / 1_000_000;
+        bound + u64::try_from(slack).unwrap_or(0)
+    }
+
+    /// Column generation with a dive, from the packings so far. In trouble it costs nothing but itself.
+    #[cfg(feature = "highs")]
+    fn generate(
+        &mut self,
+        prices: &Prices,
+        filler: &Filler<'a>,
+        options: &PlanOptions,
+        effort: &mut Effort<'_>,
+    ) {
+        let Some(best) = self.best() else { return };
+        if best.cost(self.problem) <= self.floor(best, prices, options) {
+            return;
+        }
+        let start = self.quota.elapsed();
+        let mut starts: Vec<&Packing> = self.packings.iter().collect();
+        starts.sort_by_key(|packing| packing.score(self.problem));
+        let usual = options.gap >= PlanOptions::default().gap;
+        let shares = if usual { SHARES } else { THOROUGH_SHARES };
+        let outcome = dive::pack(self.problem, filler, &starts, &prices.values(), shares, effort);
+        if let Ok(Some(outcome)) = outcome {
+            self.farley = outcome.farley;
+            self.columns = outcome.columns;
+            self.add("columns", start, outcome.packing);
+        }
+    }
+
     /// The density greedy from several starts, then ruin and recreate on the best packing so far.
     fn search(&mut self, prices: &Prices, options: &PlanOptions, effort: &mut Effort<'_>) {
         let problem = self.problem;
-        let floor = |packing: &Packing| {
-            let bound = prices.bound(problem, &packing.placed(problem));
-            let slack = u128::from(bound) * u128::from(options.gap.0) / 1_000_000;
-            bound + u64::try_from(slack).unwrap_or(0)
-        };
         let mut filler = search::filler(problem, prices);
         effort.grant(DENSITY_EFFORT);
         self.enter("density", |problem| {
             search::starts(problem, &mut filler, options.seed, effort)
         });
+        let usual = options.gap >= PlanOptions::default().gap;
+        #[cfg(feature = "highs")]
+        self.generate(prices, &filler, options, effort);
         let Some(best) = self.best().cloned() else { return };
-        if best.cost(problem) > floor(&best) {
-            let usual = options.gap >= PlanOptions::default().gap;
+        let floor = self.floor(&best, prices, options);
+        if best.cost(problem) > floor {
             effort.grant(if usual { IMPROVE_EFFORT } else { THOROUGH_EFFORT });
-            let floor = floor(&best);
             let restarts = if usual { RESTARTS } else { THOROUGH_RESTARTS };
             self.enter("improve", |problem| {
                 search::improved(problem, &mut filler, best, floor, options.seed, restarts, effort)

@@ -99,6 +99,17 @@ impl Model {
         Ok(model)
     }
 
+    /// From now on no run simplifies the model first: a run cut short then keeps its basis in any case.
+    ///
+    /// # Errors
+    /// When HiGHS refuses.
+    pub fn skip_presolve(&mut self) -> Result<(), Refused> {
+        // SAFETY: the model is alive; both strings end in zero and are only read during the call.
+        let status =
+            unsafe { raw::Highs_setStringOptionValue(self.raw(), c"presolve".as_ptr(), c"off".as_ptr()) };
+        accepted(status, "skip presolve")
+    }
+
     fn raw(&mut self) -> *mut c_void {
         self.highs.as_ptr()
     }

@@ -51,8 +51,23 @@ pub fn pack(problem: &Problem<'_>, filler: &Filler<'_>, effort: &mut Effort<'_>)
         ..Packing::default()
     };
     let mut ledger = Ledger::new(problem);
+    packing.launched = launch(problem, filler, &mut left, &mut ledger, effort);
+    packing.left = left;
+    packing.normalise();
+    packing
+}
+
+/// Launches for as many of the pods left as may be, heavier pools before lighter ones.
+pub fn launch(
+    problem: &Problem<'_>,
+    filler: &Filler<'_>,
+    left: &mut [u64],
+    ledger: &mut Ledger,
+    effort: &mut Effort<'_>,
+) -> Vec<Launched> {
     let bias = vec![1.0; problem.kinds.len()];
     let tiers = problem.kinds.iter().map(|kind| kind.tier + 1).max().unwrap_or(0);
+    let mut launched = Vec::new();
     for tier in 0..tiers {
         let kinds: Vec<usize> = (0..problem.kinds.len())
             .filter(|kind| problem.kinds[*kind].tier == tier)
@@ -63,11 +78,9 @@ pub fn pack(problem: &Problem<'_>, filler: &Filler<'_>, effort: &mut Effort<'_>)
             kinds: &kinds,
             bias: &bias,
         };
-        packing.launched.extend(cover.run(&mut left, &mut ledger, effort));
+        launched.extend(cover.run(left, ledger, effort));
     }
-    packing.left = left;
-    packing.normalise();
-    packing
+    launched
 }
 
 fn fill_rooms(

@@ -3,14 +3,23 @@
 //! All of them work on groups and kinds, never on single pods or offerings. Floats are confined to this folder and
 //! `lp`; what they suggest is checked in integers before it counts.
 
+#[cfg(feature = "highs")]
+pub mod columns;
 pub mod density;
+#[cfg(feature = "highs")]
+pub mod dive;
 pub mod downsize;
 pub mod effort;
+pub mod farley;
 pub mod filler;
 pub mod improve;
 pub mod karpenter_order;
+pub mod knapsack;
 pub mod ledger;
 pub mod lower_bound;
+#[cfg(feature = "highs")]
+pub mod master;
+pub mod multipliers;
 pub mod random;
 pub mod room_volume;
 pub mod search;
