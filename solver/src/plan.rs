@@ -18,7 +18,6 @@ use crate::options::{Engine, PlanOptions};
 use crate::pack::dive::{self, Shares};
 use crate::pack::effort::Effort;
 use crate::pack::farley::Farley;
-#[cfg(feature = "highs")]
 use crate::pack::filler::Filler;
 use crate::pack::lower_bound::{self, Prices};
 use crate::pack::{Packing, karpenter_order, search};
@@ -274,16 +273,44 @@ impl<'a> Contest<'a> {
         self.enter("density", |problem| {
             search::starts(problem, &mut filler, options.seed, effort)
         });
-        let usual = options.gap >= PlanOptions::default().gap;
+        // A first round before columns are generated: where those take all the time, few pods are packed well already.
         #[cfg(feature = "highs")]
-        self.generate(prices, &filler, options, effort);
+        {
+            self.improve(
+                "improve",
+                (IMPROVE_EFFORT / 2, 1),
+                prices,
+                &mut filler,
+                options,
+                effort,
+            );
+            self.generate(prices, &filler, options, effort);
+        }
+        let usual = options.gap >= PlanOptions::default().gap;
+        let (units, restarts) = if usual {
+            (IMPROVE_EFFORT, RESTARTS)
+        } else {
+            (THOROUGH_EFFORT, THOROUGH_RESTARTS)
+        };
+        self.improve("polish", (units, restarts), prices, &mut filler, options, effort);
+    }
+
+    /// Ruin and recreate on the best packing so far, for so much effort and so many restarts.
+    fn improve(
+        &mut self,
+        name: &str,
+        (units, restarts): (u64, u64),
+        prices: &Prices,
+        filler: &mut Filler<'a>,
+        options: &PlanOptions,
+        effort: &mut Effort<'_>,
+    ) {
         let Some(best) = self.best().cloned() else { return };
         let floor = self.floor(&best, prices, options);
-        if best.cost(problem) > floor {
-            effort.grant(if usual { IMPROVE_EFFORT } else { THOROUGH_EFFORT });
-            let restarts = if usual { RESTARTS } else { THOROUGH_RESTARTS };
-            self.enter("improve", |problem| {
-                search::improved(problem, &mut filler, best, floor, options.seed, restarts, effort)
+        if best.cost(self.problem) > floor {
+            effort.grant(units);
+            self.enter(name, |problem| {
+                search::improved(problem, filler, best, floor, options.seed, restarts, effort)
             });
         }
     }
