@@ -278,7 +278,7 @@ impl<'a> Contest<'a> {
         {
             self.improve(
                 "improve",
-                (IMPROVE_EFFORT / 2, 1),
+                (IMPROVE_EFFORT, 1),
                 prices,
                 &mut filler,
                 options,
