@@ -59,6 +59,12 @@ fn planned(name: &str, edits: &[(&str, &str, &[&str], &str)]) -> Example {
     }
     let run = Run::plan(&folder, &args);
     let plan = run.json().unwrap_or_else(|error| panic!("{name} {error}"));
+    assert!(
+        run.rss_mib < 1024.0,
+        "{name} took {} MiB (and {} s)",
+        run.rss_mib,
+        run.seconds
+    );
     let again = Run::plan(&folder, &args).json().unwrap();
     assert_eq!(
         without_work(again),

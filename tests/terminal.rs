@@ -1,6 +1,5 @@
 //! What users wrote never steers the terminal of whoever reads it, in errors that end the program either.
 
-#![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 use std::process::{Command, Stdio};
 

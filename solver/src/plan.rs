@@ -143,6 +143,9 @@ struct Bounds<'a> {
 impl Bounds<'_> {
     /// Micro-dollars that a packing of the same pods costs at least.
     fn of(self, problem: &Problem<'_>, packing: &Packing) -> u64 {
+        if !problem.universe.has_every_choice {
+            return 0;
+        }
         let placed = packing.placed(problem);
         let by_prices = self.prices.map_or(0, |prices| prices.bound(problem, &placed));
         by_prices.max(self.farley.map_or(0, |farley| farley.bound(&placed)))

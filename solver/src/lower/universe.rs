@@ -49,6 +49,8 @@ pub struct Universe<'a> {
     pub bins: Vec<Bin>,
     /// Chosen values of open labels.
     pub variants: Vec<Labels>,
+    /// Whether the variants are all that could matter; where not, no lower bound can be drawn from them.
+    pub has_every_choice: bool,
     /// By node pool: labels that its requirements fix at one value.
     pub fixed: Vec<Labels>,
 }
@@ -63,6 +65,7 @@ impl<'a> Universe<'a> {
             shapes: Vec::new(),
             bins: Vec::new(),
             variants: Vec::new(),
+            has_every_choice: true,
             fixed: snapshot
                 .node_pools
                 .iter()
@@ -82,9 +85,9 @@ impl<'a> Universe<'a> {
                 };
                 let chosen = known.entry(open).or_insert_with_key(|open| {
                     let first = universe.variants.len();
-                    universe
-                        .variants
-                        .extend(variants(open, &interests, groups, daemons));
+                    let (all, is_complete) = variants(open, &interests, groups, daemons);
+                    universe.variants.extend(all);
+                    universe.has_every_choice &= is_complete;
                     first..universe.variants.len()
                 });
                 for variant in chosen.clone() {

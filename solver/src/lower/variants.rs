@@ -73,14 +73,15 @@ pub fn mentions(profile: &Profile, key: &str) -> bool {
 
 /// The combinations of values worth trying for these open keys; a key that is missing in one is absent on the node.
 ///
-/// `groups` are the profiles of pods; those of `daemons` count only for telling values apart.
+/// `groups` are the profiles of pods; those of `daemons` count only for telling values apart. The flag says whether these
+/// are all that could matter: where it is false, cheaper plans may exist than any that uses them.
 #[must_use]
 pub fn variants(
     open: &BTreeMap<String, ValueSet>,
     interests: &Interests,
     groups: &[Profile],
     daemons: &[Profile],
-) -> Vec<Labels> {
+) -> (Vec<Labels>, bool) {
     let choices: Vec<(&str, Vec<Option<String>>)> = open
         .iter()
         .filter(|(key, _)| interests.has(key))
@@ -89,10 +90,11 @@ pub fn variants(
     let combinations = choices.iter().fold(1_usize, |product, (_, values)| {
         product.saturating_mul(values.len())
     });
-    let mut all = if combinations > MOST_COMBINATIONS {
-        needed(&choices, groups)
-    } else {
+    let is_complete = combinations <= MOST_COMBINATIONS;
+    let mut all = if is_complete {
         product(&choices)
+    } else {
+        needed(&choices, groups)
     };
     if !daemons
         .iter()
@@ -100,7 +102,7 @@ pub fn variants(
     {
         keep_maximal(&mut all, &choices, groups);
     }
-    all
+    (all, is_complete)
 }
 
 /// Values of one key that somebody can tell apart, real ones before absence.
@@ -234,5 +236,48 @@ fn admissions(profile: &Profile, labels: &Labels, choices: &[(&str, Vec<Option<S
             .iter()
             .map(|term| selected && by(&term.expressions))
             .collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::model::pod::PodSpec;
+    use crate::model::requirement::{Operator, Requirement};
+
+    #[test]
+    fn too_many_combinations_are_owned_up_to() {
+        for (keys, is_complete) in [(2, true), (9, false)] {
+            let names: Vec<String> = (0..keys).map(|key| format!("example.com/key-{key}")).collect();
+            let exists = |name: &String| {
+                let requirement = Requirement {
+                    key: name.clone(),
+                    operator: Operator::Exists,
+                    values: Vec::new(),
+                    min_values: None,
+                };
+                (name.clone(), ValueSet::of(&requirement).unwrap())
+            };
+            let open: BTreeMap<String, ValueSet> = names.iter().map(exists).collect();
+            let pods: Vec<Profile> = ["a", "b"]
+                .into_iter()
+                .map(|value| {
+                    let node_selector = names
+                        .iter()
+                        .map(|name| (name.clone(), value.to_owned()))
+                        .collect();
+                    Profile::of(&Arc::new(PodSpec {
+                        node_selector,
+                        ..PodSpec::default()
+                    }))
+                })
+                .collect();
+            let (all, complete) = variants(&open, &Interests::of(pods.iter()), &pods, &[]);
+            assert_eq!(complete, is_complete, "{keys} keys");
+            let admitting = |pod: &Profile| all.iter().any(|labels| pod.selector.admits(labels));
+            assert!(pods.iter().all(admitting), "{keys} keys: each pod has its choice");
+        }
     }
 }
