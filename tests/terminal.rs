@@ -1,6 +1,5 @@
 //! What users wrote never steers the terminal of whoever reads it, in errors that end the program either.
 
-
 use std::process::{Command, Stdio};
 
 const SHOP: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/shop.yaml");
