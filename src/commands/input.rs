@@ -147,12 +147,12 @@ fn warning(note: &Note) -> Warning {
         },
         reason: spelt_out(note.reason),
         count: note.count,
-        text: counted(note),
+        text: with_count(note),
     }
 }
 
 /// A note with how often it holds, unless its own words say so.
-fn counted(note: &Note) -> String {
+fn with_count(note: &Note) -> String {
     let text = note.to_string();
     let number = note.count.to_string();
     if note.count > 1 && !text.split(' ').any(|word| word == number) {

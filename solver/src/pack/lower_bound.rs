@@ -32,7 +32,7 @@ use super::room_volume::{Volume, volumes};
 
 /// Rows of the dual program beyond which classes are made coarser.
 const MOST_ROWS: usize = 6_000;
-/// Kinds × rounds: an exact λ in units of 2⁻⁵⁶ micro-dollars a base unit still multiplies without overflow.
+/// An exact λ counts 2⁻⁵⁶ micro-dollars a base unit: fine enough for bytes; where a product leaves 128 bits there is no bound.
 const SCALE_BITS: u32 = 56;
 
 /// Resource prices by class, exact, and what they say of each group.
@@ -279,20 +279,13 @@ impl Units {
 }
 
 /// λ·w; `None` where it leaves the range, which no price that fits a catalogue does.
-fn worth(lambda: &[u128], amounts: &[u64]) -> Option<u128> {
+fn worth<Unit: Copy + Into<u128>>(lambda: &[u128], amounts: &[Unit]) -> Option<u128> {
     lambda
         .iter()
         .zip(amounts)
         .try_fold(0_u128, |sum, (price, amount)| {
-            sum.checked_add(price.checked_mul(u128::from(*amount))?)
+            sum.checked_add(price.checked_mul((*amount).into())?)
         })
-}
-
-/// The same of a whole volume.
-fn volume_worth(lambda: &[u128], free: &[u128]) -> Option<u128> {
-    lambda.iter().zip(free).try_fold(0_u128, |sum, (price, amount)| {
-        sum.checked_add(price.checked_mul(*amount)?)
-    })
 }
 
 /// Scales λ down until it is feasible for every kind, exactly, and derives μ.
@@ -347,12 +340,6 @@ impl Prices {
         self.mu.iter().map(|value| *value as f64 / scale).collect()
     }
 
-    /// Number of classes.
-    #[must_use]
-    pub fn classes(&self) -> usize {
-        self.lambda.len()
-    }
-
     /// Micro-dollars that placing so many pods of each group costs at least.
     #[must_use]
     pub fn bound(&self, problem: &Problem<'_>, counts: &[u64]) -> u64 {
@@ -378,7 +365,7 @@ impl Prices {
                 there = there
                     .saturating_add(self.mu[*group].checked_mul(u128::from((*most).min(counts[*group])))?);
             }
-            sum = sum.saturating_sub(volume_worth(prices, &volume.free).map_or(there, |all| all.min(there)));
+            sum = sum.saturating_sub(worth(prices, &volume.free).map_or(there, |all| all.min(there)));
         }
         // A limited offer saves what its node holds beyond its price, as often as there is one.
         let mut savings = vec![0_u128; problem.supplies.len()];
