@@ -7,6 +7,7 @@ pub mod group;
 pub mod prune;
 pub mod refusal;
 pub mod rules;
+pub mod side;
 pub mod universe;
 pub mod variants;
 
@@ -27,6 +28,7 @@ use rules::limits::Allowance;
 use rules::offerings::Supplies;
 use rules::requirements::Evaluator;
 use rules::resources;
+use side::SideRows;
 use universe::Universe;
 
 /// What the engines work on.
@@ -64,6 +66,8 @@ pub struct Problem<'a> {
     pub rooms: Vec<Room>,
     /// Pending DaemonSet pods of existing nodes.
     pub daemon_pods: DaemonPods,
+    /// What a packing keeps beside all this; none of the rules compiled so far needs any.
+    pub side: SideRows,
 }
 
 impl Problem<'_> {
@@ -133,6 +137,13 @@ fn room(columns: &[ResourceName], allocatable: &Resources, overhead: &Resources)
 /// Lowers a snapshot.
 #[must_use]
 pub fn lower(snapshot: &Snapshot) -> Problem<'_> {
+    lower_apart(snapshot, &|_, _| 0)
+}
+
+/// The same with bins of different parts never in one kind and never in place of each other: for [`side`] rows that
+/// tell bins apart, by zone for instance. `part` is told the universe and the index of a bin.
+#[must_use]
+pub fn lower_apart<'a>(snapshot: &'a Snapshot, part: &dyn Fn(&Universe<'a>, usize) -> usize) -> Problem<'a> {
     let grouping = group::group(snapshot);
     let daemons: Vec<Profile> = snapshot
         .daemon_sets
@@ -174,8 +185,11 @@ pub fn lower(snapshot: &Snapshot) -> Problem<'_> {
         supplies: Vec::new(),
         rooms,
         daemon_pods,
+        side: SideRows::default(),
     };
-    add_kinds(&mut problem);
+    let parts = (0..problem.universe.bins.len()).map(|bin| part(&problem.universe, bin));
+    let parts: Vec<usize> = parts.collect();
+    add_kinds(&mut problem, &parts);
     problem
 }
 
@@ -204,7 +218,7 @@ fn evaluate<'e>(
     (compatible, overhead)
 }
 
-fn add_kinds(problem: &mut Problem<'_>) {
+fn add_kinds(problem: &mut Problem<'_>, parts: &[usize]) {
     let mut rooms: Vec<Option<Vec<u64>>> = Vec::with_capacity(problem.universe.bins.len());
     for bin in 0..problem.universe.bins.len() {
         let like_the_last = bin > 0
@@ -225,6 +239,7 @@ fn add_kinds(problem: &mut Problem<'_>) {
         compatible: &problem.compatible,
         allowances: &problem.allowances,
         tiers: &tiers,
+        parts,
     };
     let kinds = prune::prune(prune::merge(facts, &mut supplies));
     let rows: Vec<Vec<u64>> = kinds.iter().map(|kind| kind.room.clone()).collect();

@@ -1,7 +1,7 @@
 //! Bins that no packing can tell apart become one kind; kinds that another beats are dropped.
 //!
 //! A kind is beaten by one of the same weight that is no dearer, has no less room, serves no fewer profiles, is not
-//! limited in number and draws no more on any limit. An optimal plan never needs a beaten kind; the plan's
+//! limited in number, draws no more on any limit and is of the same part. An optimal plan never needs a beaten kind; the plan's
 //! alternatives still come from all bins.
 
 use std::collections::BTreeMap;
@@ -36,10 +36,12 @@ pub struct Kind {
     pub supply: Option<usize>,
     /// What it takes from each counter of its pool's allowance.
     pub usage: Vec<u64>,
+    /// The part of the bins that it is from: side rows may tell those of two parts apart.
+    pub part: usize,
 }
 
-/// Price, room, profiles and supply: bins of a shape that agree in these are one kind.
-type Likeness = (u64, Vec<u64>, FixedBitSet, Option<usize>);
+/// Price, room, profiles, supply and part: bins of a shape that agree in these are one kind.
+type Likeness = (u64, Vec<u64>, FixedBitSet, Option<usize>, usize);
 
 /// What the merging of bins needs to know of each.
 #[derive(Clone, Copy, Debug)]
@@ -54,6 +56,8 @@ pub struct Facts<'a> {
     pub allowances: &'a [Allowance],
     /// Rank of each pool's weight.
     pub tiers: &'a [usize],
+    /// Part of each bin.
+    pub parts: &'a [usize],
 }
 
 /// Merges the bins; kinds that no profile can use are left out.
@@ -84,10 +88,11 @@ pub fn merge(facts: Facts<'_>, supplies: &mut Supplies) -> Vec<Kind> {
                 room.clone(),
                 profiles,
                 supplies.of(universe.snapshot, instance_type, offering),
+                facts.parts[bin],
             );
             merged.entry(key).or_default().push(bin);
         }
-        for ((price, room, profiles, supply), bins) in merged {
+        for ((price, room, profiles, supply, part), bins) in merged {
             let price = Price::from_micros(price);
             kinds.push(Kind {
                 pool: shape.pool,
@@ -99,6 +104,7 @@ pub fn merge(facts: Facts<'_>, supplies: &mut Supplies) -> Vec<Kind> {
                 bins,
                 supply,
                 usage: usage.clone(),
+                part,
             });
         }
     }
@@ -128,6 +134,7 @@ pub fn prune(mut kinds: Vec<Kind>) -> Vec<Kind> {
 /// `one` costs no more than `two` by the order of sorting.
 fn beats(one: &Kind, two: &Kind) -> bool {
     one.tier == two.tier
+        && one.part == two.part
         && one.supply.is_none()
         && resources::fits(&two.room, &one.room)
         && (one.usage.is_empty() || one.pool == two.pool && resources::fits(&one.usage, &two.usage))

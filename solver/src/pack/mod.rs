@@ -23,6 +23,7 @@ pub mod multipliers;
 pub mod random;
 pub mod room_volume;
 pub mod search;
+pub mod side;
 
 use std::collections::BTreeMap;
 
@@ -58,13 +59,18 @@ pub struct Packing {
 }
 
 impl Packing {
-    /// Objective of what it launches, in micro-dollars per hour.
+    /// Objective of what it launches and of what isn't as wished, in micro-dollars per hour.
     #[must_use]
     pub fn cost(&self, problem: &Problem<'_>) -> u64 {
-        self.launched
-            .iter()
+        let launched = self.launched.iter();
+        let nodes: u64 = launched
             .map(|launched| problem.kinds[launched.kind].cost * launched.count)
-            .sum()
+            .sum();
+        if problem.side.is_empty() {
+            nodes
+        } else {
+            nodes + side::verdict::penalty(&problem.side, self)
+        }
     }
 
     /// Pods of each group that have a place.
