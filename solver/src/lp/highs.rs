@@ -1,86 +1,44 @@
 //! One HiGHS model that grows: columns are added and row bounds changed while the basis is kept.
 //!
-//! The only unsafe code of the project. Promises: quiet, one thread, one fixed seed, so the same calls give the same
-//! numbers; a solution is handed out only where HiGHS says that it has one. Doesn't promise that "optimal" is true:
-//! HiGHS 1.16.0 answers wrongly when a MIP has a start (the test below), and callers verify in integers.
+//! The only unsafe code of the project, with `interrupt`. Promises: quiet, one thread, one fixed seed, so the same calls
+//! give the same numbers; a solution is handed out only where HiGHS says that it has one. Doesn't promise that "optimal"
+//! is true: HiGHS 1.16.0 answers wrongly when a MIP has a start (the test below), and callers verify in integers.
 //!
-//! Not `Send`: HiGHS keeps its scheduler by thread, so a model stays on the thread that made it.
+//! Not `Send`: HiGHS keeps its scheduler by thread, so a model stays on the thread that made it. [`Solver`] gives it
+//! one, and is what all others use.
 //!
 //! Paper: papers.md, 25.
+//!
+//! [`Solver`]: super::solver::Solver
 
 use std::ffi::{CStr, c_void};
 use std::ptr::NonNull;
+use std::sync::Arc;
 
 use highs_sys as raw;
 use raw::HighsInt;
 
-/// A call that HiGHS refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("HiGHS refused to {0}")]
-pub struct Refused(&'static str);
-
-/// How a run ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Status {
-    /// To the end, says HiGHS.
-    Optimal,
-    /// No x satisfies the rows.
-    Infeasible,
-    /// The objective has no floor.
-    Unbounded,
-    /// The iterations allowed were used; the next run goes on from there.
-    IterationLimit,
-    /// The time allowed was used.
-    TimeLimit,
-    /// Anything else: nothing is known.
-    Trouble,
-}
-
-/// Which simplex to run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Simplex {
-    /// After a row bound was changed: the basis is still dual feasible.
-    Dual,
-    /// After columns were added: the basis is still primal feasible.
-    Primal,
-}
-
-/// A variable `0 ≤ x ≤ upper` with its cost and its coefficients.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Column {
-    /// Cost of one.
-    pub cost: f64,
-    /// The most it may be.
-    pub upper: f64,
-    /// Row and coefficient, each row at most once.
-    pub terms: Vec<(usize, f64)>,
-}
-
-/// What a run found.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Solution {
-    /// By column.
-    pub columns: Vec<f64>,
-    /// By row: what one more unit of its bound costs. Zeros where integers are asked for.
-    pub duals: Vec<f64>,
-    /// Cost as HiGHS reports it.
-    pub objective: f64,
-}
+use super::interrupt::{self, Signal};
+pub use super::run::{Column, Refused, Run, Simplex, Solution, Status};
 
 /// Minimise cost over rows `lower ≤ Σ coefficient · x ≤ upper`.
 #[derive(Debug)]
-pub struct Model {
+pub(super) struct Model {
     highs: NonNull<c_void>,
     rows: usize,
     columns: usize,
+    /// Whether some column takes whole numbers only.
+    whole: bool,
+    /// HiGHS has a pointer to it, so it must live as long as the model.
+    signal: Arc<Signal>,
 }
 
 impl Model {
-    /// An empty model.
+    /// An empty model that a signal can interrupt.
     ///
     /// # Errors
     /// When HiGHS can't be set up.
-    pub fn new() -> Result<Self, Refused> {
+    pub(super) fn new(signal: Arc<Signal>) -> Result<Self, Refused> {
         // SAFETY: takes nothing and returns a model that is ours alone, or null.
         let highs = unsafe { raw::Highs_create() };
         let highs = NonNull::new(highs).ok_or(Refused("make a model"))?;
@@ -88,6 +46,8 @@ impl Model {
             highs,
             rows: 0,
             columns: 0,
+            whole: false,
+            signal,
         };
         model.switch(c"output_flag", false)?;
         model.choose(c"threads", 1)?;
@@ -96,14 +56,19 @@ impl Model {
         let status =
             unsafe { raw::Highs_setStringOptionValue(model.raw(), c"parallel".as_ptr(), c"off".as_ptr()) };
         accepted(status, "run on one thread")?;
-        Ok(model)
+        // SAFETY: the model is alive and new; it holds the signal, and is destroyed before its fields are.
+        if unsafe { interrupt::listen(model.raw(), &model.signal) } {
+            Ok(model)
+        } else {
+            Err(Refused("listen to a signal"))
+        }
     }
 
     /// From now on no run simplifies the model first: a run cut short then keeps its basis in any case.
     ///
     /// # Errors
     /// When HiGHS refuses.
-    pub fn skip_presolve(&mut self) -> Result<(), Refused> {
+    pub(super) fn skip_presolve(&mut self) -> Result<(), Refused> {
         // SAFETY: the model is alive; both strings end in zero and are only read during the call.
         let status =
             unsafe { raw::Highs_setStringOptionValue(self.raw(), c"presolve".as_ptr(), c"off".as_ptr()) };
@@ -127,23 +92,17 @@ impl Model {
         accepted(status, "set an option")
     }
 
-    /// Rows so far.
-    #[must_use]
-    pub fn rows(&self) -> usize {
-        self.rows
-    }
-
-    /// Columns so far.
-    #[must_use]
-    pub fn columns(&self) -> usize {
-        self.columns
+    fn measure(&mut self, option: &CStr, value: f64) -> Result<(), Refused> {
+        // SAFETY: the model is alive; the name ends in zero and is only read during the call.
+        let status = unsafe { raw::Highs_setDoubleOptionValue(self.raw(), option.as_ptr(), value) };
+        accepted(status, "set a measure")
     }
 
     /// Adds rows without terms; the columns that come later bring them.
     ///
     /// # Errors
     /// When HiGHS refuses them.
-    pub fn add_rows(&mut self, bounds: &[(f64, f64)]) -> Result<(), Refused> {
+    pub(super) fn add_rows(&mut self, bounds: &[(f64, f64)]) -> Result<(), Refused> {
         let lower: Vec<f64> = bounds.iter().map(|(lower, _)| *lower).collect();
         let upper: Vec<f64> = bounds.iter().map(|(_, upper)| *upper).collect();
         let starts = vec![0; bounds.len()];
@@ -172,7 +131,7 @@ impl Model {
     ///
     /// # Errors
     /// When a term names a row that isn't there, or HiGHS refuses.
-    pub fn add_columns(&mut self, columns: &[Column]) -> Result<(), Refused> {
+    pub(super) fn add_columns(&mut self, columns: &[Column]) -> Result<(), Refused> {
         let count = index(columns.len())?;
         let costs: Vec<f64> = columns.iter().map(|column| column.cost).collect();
         let lower = vec![0.0; columns.len()];
@@ -213,7 +172,7 @@ impl Model {
     ///
     /// # Errors
     /// When there is no such row, or HiGHS refuses.
-    pub fn set_row_bounds(&mut self, row: usize, lower: f64, upper: f64) -> Result<(), Refused> {
+    pub(super) fn set_row_bounds(&mut self, row: usize, lower: f64, upper: f64) -> Result<(), Refused> {
         let row = known(row, self.rows)?;
         // SAFETY: the model is alive and has this row.
         let status = unsafe { raw::Highs_changeRowBounds(self.raw(), row, lower, upper) };
@@ -224,41 +183,63 @@ impl Model {
     ///
     /// # Errors
     /// When there is no such column, or HiGHS refuses.
-    pub fn set_cost(&mut self, column: usize, cost: f64) -> Result<(), Refused> {
+    pub(super) fn set_cost(&mut self, column: usize, cost: f64) -> Result<(), Refused> {
         let column = known(column, self.columns)?;
         // SAFETY: the model is alive and has this column.
         let status = unsafe { raw::Highs_changeColCost(self.raw(), column, cost) };
         accepted(status, "change a cost")
     }
 
-    /// Changes the most that a column may be.
+    /// Changes what a column may be.
     ///
     /// # Errors
     /// When there is no such column, or HiGHS refuses.
-    pub fn set_upper(&mut self, column: usize, upper: f64) -> Result<(), Refused> {
+    pub(super) fn set_bounds(&mut self, column: usize, lower: f64, upper: f64) -> Result<(), Refused> {
         let column = known(column, self.columns)?;
         // SAFETY: the model is alive and has this column.
-        let status = unsafe { raw::Highs_changeColBounds(self.raw(), column, 0.0, upper) };
+        let status = unsafe { raw::Highs_changeColBounds(self.raw(), column, lower, upper) };
         accepted(status, "change a column's bounds")
+    }
+
+    /// Takes columns out; those behind them move up. The basis is kept as far as it was without them.
+    ///
+    /// # Errors
+    /// When one isn't there, they don't ascend, or HiGHS refuses.
+    pub(super) fn delete_columns(&mut self, columns: &[usize]) -> Result<(), Refused> {
+        if !columns.is_sorted_by(|one, two| one < two) {
+            return Err(Refused("delete columns out of order"));
+        }
+        let set: Vec<HighsInt> = columns
+            .iter()
+            .map(|column| known(*column, self.columns))
+            .collect::<Result<_, _>>()?;
+        let count = index(set.len())?;
+        // SAFETY: the model is alive; `set` has `count` entries that ascend, each a column of the model.
+        let status = unsafe { raw::Highs_deleteColsBySet(self.raw(), count, set.as_ptr()) };
+        accepted(status, "delete columns")?;
+        self.columns -= columns.len();
+        Ok(())
     }
 
     /// From now on a column takes whole numbers only. Give it a finite upper bound.
     ///
     /// # Errors
     /// When there is no such column, or HiGHS refuses.
-    pub fn set_integer(&mut self, column: usize) -> Result<(), Refused> {
+    pub(super) fn set_integer(&mut self, column: usize) -> Result<(), Refused> {
         let column = known(column, self.columns)?;
         // SAFETY: the model is alive and has this column.
         let status =
             unsafe { raw::Highs_changeColIntegrality(self.raw(), column, raw::kHighsVarTypeInteger) };
-        accepted(status, "ask for whole numbers")
+        accepted(status, "ask for whole numbers")?;
+        self.whole = true;
+        Ok(())
     }
 
     /// Gives a solution to start from, a value for every column.
     ///
     /// # Errors
     /// When values are missing, or HiGHS refuses.
-    pub fn set_start(&mut self, values: &[f64]) -> Result<(), Refused> {
+    pub(super) fn set_start(&mut self, values: &[f64]) -> Result<(), Refused> {
         if values.len() != self.columns {
             return Err(Refused("start from a solution of another length"));
         }
@@ -268,29 +249,9 @@ impl Model {
         accepted(status, "start from a solution")
     }
 
-    /// From now on each run stops after so many seconds of its own.
-    ///
-    /// # Errors
-    /// When HiGHS refuses the number.
-    pub fn limit_time(&mut self, seconds: f64) -> Result<(), Refused> {
-        // SAFETY: the model is alive.
-        let before = unsafe { raw::Highs_getRunTime(self.raw()) };
-        let limit = c"time_limit".as_ptr();
-        // SAFETY: the model is alive; the name ends in zero and is only read during the call.
-        let status = unsafe { raw::Highs_setDoubleOptionValue(self.raw(), limit, before + seconds) };
-        accepted(status, "limit the time")
-    }
-
-    /// Runs until it is done or has made so many simplex iterations.
-    pub fn run(&mut self, simplex: Simplex, iterations: u32) -> Status {
-        let strategy = match simplex {
-            Simplex::Dual => 1,
-            Simplex::Primal => 4,
-        };
-        let iterations = HighsInt::try_from(iterations).unwrap_or(HighsInt::MAX);
-        let limit = c"simplex_iteration_limit";
-        let set = (self.choose(c"simplex_strategy", strategy)).and_then(|()| self.choose(limit, iterations));
-        if set.is_err() {
+    /// Runs until it is done, a limit is reached or the signal says stop.
+    pub(super) fn run(&mut self, run: &Run) -> Status {
+        if self.prepare(run).is_err() {
             return Status::Trouble;
         }
         // SAFETY: the model is alive and nothing else uses it.
@@ -305,13 +266,45 @@ impl Model {
                 Status::Unbounded
             }
             raw::kHighsModelStatusIterationLimit => Status::IterationLimit,
+            raw::kHighsModelStatusSolutionLimit => Status::NodeLimit,
             raw::kHighsModelStatusTimeLimit => Status::TimeLimit,
+            raw::kHighsModelStatusInterrupt if self.signal.is_raised() => Status::Interrupted,
+            raw::kHighsModelStatusInterrupt => Status::IterationLimit,
             _ => Status::Trouble,
         }
     }
 
+    fn prepare(&mut self, run: &Run) -> Result<(), Refused> {
+        let strategy = match run.simplex {
+            Simplex::Dual => 1,
+            Simplex::Primal => 4,
+        };
+        let most = |limit: Option<u32>| {
+            limit
+                .and_then(|limit| HighsInt::try_from(limit).ok())
+                .unwrap_or(HighsInt::MAX)
+        };
+        // HiGHS' own limit is one for each relaxation.
+        let (together, each) = if self.whole {
+            (run.iterations, None)
+        } else {
+            (None, run.iterations)
+        };
+        self.signal.allow(together.map_or(u64::MAX, u64::from));
+        self.choose(c"simplex_strategy", strategy)?;
+        self.choose(c"simplex_iteration_limit", most(each))?;
+        self.choose(c"mip_max_nodes", most(run.nodes))?;
+        self.measure(c"mip_rel_gap", run.gap)?;
+        // SAFETY: the model is alive.
+        let before = unsafe { raw::Highs_getRunTime(self.raw()) };
+        self.measure(
+            c"time_limit",
+            run.seconds.map_or(f64::INFINITY, |seconds| before + seconds),
+        )
+    }
+
     /// Simplex iterations of the last run.
-    pub fn iterations(&mut self) -> u64 {
+    pub(super) fn iterations(&mut self) -> u64 {
         let mut count: HighsInt = 0;
         let name = c"simplex_iteration_count".as_ptr();
         // SAFETY: the model is alive; `count` is a place for the one number written.
@@ -319,8 +312,26 @@ impl Model {
         u64::try_from(count).unwrap_or(0)
     }
 
+    /// Nodes of the tree of the last run.
+    pub(super) fn nodes(&mut self) -> u64 {
+        let mut count: i64 = 0;
+        let name = c"mip_node_count".as_ptr();
+        // SAFETY: the model is alive; `count` is a place for the one number written.
+        unsafe { raw::Highs_getInt64InfoValue(self.raw(), name, &raw mut count) };
+        u64::try_from(count).unwrap_or(0)
+    }
+
+    /// What HiGHS says no solution in whole numbers costs less than, if it asked for some and knows.
+    pub(super) fn dual_bound(&mut self) -> Option<f64> {
+        let mut bound = f64::NEG_INFINITY;
+        let name = c"mip_dual_bound".as_ptr();
+        // SAFETY: the model is alive; `bound` is a place for the one number written.
+        let status = unsafe { raw::Highs_getDoubleInfoValue(self.raw(), name, &raw mut bound) };
+        (self.whole && status == raw::kHighsStatusOk && bound.is_finite()).then_some(bound)
+    }
+
     /// The feasible solution of the last run, if it has one.
-    pub fn solution(&mut self) -> Option<Solution> {
+    pub(super) fn solution(&mut self) -> Option<Solution> {
         let mut known: HighsInt = 0;
         let name = c"primal_solution_status".as_ptr();
         // SAFETY: the model is alive; `known` is a place for the one number written.
@@ -347,7 +358,8 @@ impl Model {
         accepted(status, "give its solution").ok()?;
         // SAFETY: the model is alive.
         let objective = unsafe { raw::Highs_getObjectiveValue(self.raw()) };
-        let finite = columns.iter().chain(&duals).all(|value| value.is_finite());
+        let all = columns.iter().chain(&duals).chain([&objective]);
+        let finite = all.into_iter().all(|value| value.is_finite());
         finite.then_some(Solution {
             columns,
             duals,
@@ -359,7 +371,7 @@ impl Model {
     ///
     /// # Errors
     /// When HiGHS refuses even that.
-    pub fn clear(&mut self) -> Result<(), Refused> {
+    pub(super) fn clear(&mut self) -> Result<(), Refused> {
         // SAFETY: the model is alive and nothing else uses it.
         let status = unsafe { raw::Highs_clearSolver(self.raw()) };
         accepted(status, "forget its basis")

@@ -2,7 +2,21 @@
 
 use super::*;
 
-const MOST: u32 = 1_000_000;
+const PRIMAL: Run = Run {
+    simplex: Simplex::Primal,
+    ..DUAL
+};
+const DUAL: Run = Run {
+    simplex: Simplex::Dual,
+    iterations: None,
+    nodes: None,
+    seconds: None,
+    gap: 0.0,
+};
+
+fn empty() -> Model {
+    Model::new(Arc::default()).unwrap()
+}
 
 fn column(cost: f64, terms: &[(usize, f64)]) -> Column {
     Column {
@@ -18,7 +32,7 @@ fn near(one: f64, two: f64) -> bool {
 
 /// x0 covers row 0 at 3, x1 covers row 1 at 4; 10 and 6 are asked for.
 fn covering() -> Model {
-    let mut model = Model::new().unwrap();
+    let mut model = empty();
     model
         .add_rows(&[(10.0, f64::INFINITY), (6.0, f64::INFINITY)])
         .unwrap();
@@ -31,7 +45,7 @@ fn covering() -> Model {
 #[test]
 fn a_column_added_later_enters_the_solution() {
     let mut model = covering();
-    assert_eq!(model.run(Simplex::Primal, MOST), Status::Optimal);
+    assert_eq!(model.run(&PRIMAL), Status::Optimal);
     let first = model.solution().unwrap();
     assert!(near(first.objective, 54.0), "{first:?}");
     assert!(
@@ -39,35 +53,35 @@ fn a_column_added_later_enters_the_solution() {
         "{first:?}"
     );
     model.add_columns(&[column(5.0, &[(0, 1.0), (1, 1.0)])]).unwrap();
-    assert_eq!(model.run(Simplex::Primal, MOST), Status::Optimal);
+    assert_eq!(model.run(&PRIMAL), Status::Optimal);
     // Basis kept: one or two pivots, not a solve from the start.
     assert!(model.iterations() <= 2, "{}", model.iterations());
     let second = model.solution().unwrap();
     assert!(near(second.objective, 42.0), "{second:?}");
-    assert_eq!((model.rows(), model.columns()), (2, 3));
+    assert_eq!((model.rows, model.columns), (2, 3));
 }
 
 #[test]
 fn bounds_and_costs_can_change_between_runs() {
     let mut model = covering();
-    assert_eq!(model.run(Simplex::Primal, MOST), Status::Optimal);
+    assert_eq!(model.run(&PRIMAL), Status::Optimal);
     model.set_row_bounds(0, 2.0, f64::INFINITY).unwrap();
     model.set_cost(1, 1.0).unwrap();
-    assert_eq!(model.run(Simplex::Dual, MOST), Status::Optimal);
+    assert_eq!(model.run(&DUAL), Status::Optimal);
     assert!(near(model.solution().unwrap().objective, 12.0));
-    model.set_upper(1, 5.0).unwrap();
-    assert_eq!(model.run(Simplex::Dual, MOST), Status::Infeasible);
+    model.set_bounds(1, 0.0, 5.0).unwrap();
+    assert_eq!(model.run(&DUAL), Status::Infeasible);
     assert_eq!(model.solution(), None);
     model.clear().unwrap();
-    model.set_upper(1, 7.0).unwrap();
-    assert_eq!(model.run(Simplex::Primal, MOST), Status::Optimal);
+    model.set_bounds(1, 0.0, 7.0).unwrap();
+    assert_eq!(model.run(&PRIMAL), Status::Optimal);
 }
 
 #[test]
 fn what_is_not_there_is_refused() {
     let mut model = covering();
     assert!(model.set_cost(2, 1.0).is_err());
-    assert!(model.set_upper(2, 1.0).is_err());
+    assert!(model.set_bounds(2, 0.0, 1.0).is_err());
     assert!(model.set_integer(2).is_err());
     assert!(model.set_row_bounds(2, 1.0, 2.0).is_err());
     assert!(model.set_start(&[1.0]).is_err());
@@ -80,14 +94,14 @@ fn what_is_not_there_is_refused() {
 
 #[test]
 fn without_a_floor_there_is_no_optimum() {
-    let mut model = Model::new().unwrap();
+    let mut model = empty();
     model.add_columns(&[column(-1.0, &[])]).unwrap();
-    assert_eq!(model.run(Simplex::Primal, MOST), Status::Unbounded);
+    assert_eq!(model.run(&PRIMAL), Status::Unbounded);
 }
 
 /// A dense covering program that takes more than a few pivots.
 fn dense() -> Model {
-    let mut model = Model::new().unwrap();
+    let mut model = empty();
     let rows = vec![(100.0, f64::INFINITY); 40];
     model.add_rows(&rows).unwrap();
     let mut state = 7_u32;
@@ -109,12 +123,16 @@ fn dense() -> Model {
 fn a_run_cut_short_goes_on_where_it_stopped() {
     let whole = {
         let mut model = dense();
-        assert_eq!(model.run(Simplex::Dual, MOST), Status::Optimal);
+        assert_eq!(model.run(&DUAL), Status::Optimal);
         model.solution().unwrap().objective
     };
     let mut model = dense();
     let mut runs = 1;
-    while model.run(Simplex::Dual, 5) == Status::IterationLimit {
+    let few = Run {
+        iterations: Some(5),
+        ..DUAL
+    };
+    while model.run(&few) == Status::IterationLimit {
         runs += 1;
         assert!(runs < 1_000, "it starts anew each time");
     }
@@ -125,10 +143,12 @@ fn a_run_cut_short_goes_on_where_it_stopped() {
 #[test]
 fn no_time_at_all_ends_a_run() {
     let mut model = dense();
-    model.limit_time(0.0).unwrap();
-    assert_eq!(model.run(Simplex::Dual, MOST), Status::TimeLimit);
-    model.limit_time(60.0).unwrap();
-    assert_eq!(model.run(Simplex::Dual, MOST), Status::Optimal);
+    let within = |seconds| Run {
+        seconds: Some(seconds),
+        ..DUAL
+    };
+    assert_eq!(model.run(&within(0.0)), Status::TimeLimit);
+    assert_eq!(model.run(&within(60.0)), Status::Optimal);
 }
 
 /// min Σx with 9x0+5x3+4x5 ≥ 44, 2x1+x3+x4 ≥ 3, x2+x4+x5 ≥ 48 in whole numbers is 48. HiGHS 1.16.0 calls 55 optimal
@@ -137,7 +157,7 @@ fn no_time_at_all_ends_a_run() {
 #[test]
 fn a_start_does_not_make_a_dearer_answer_optimal() {
     for start in [false, true] {
-        let mut model = Model::new().unwrap();
+        let mut model = empty();
         let rows = [44.0, 3.0, 48.0].map(|lower| (lower, f64::INFINITY));
         model.add_rows(&rows).unwrap();
         let terms: [&[(usize, f64)]; 6] = [
@@ -162,7 +182,7 @@ fn a_start_does_not_make_a_dearer_answer_optimal() {
         if start {
             model.set_start(&[5.0, 2.0, 48.0, 0.0, 0.0, 0.0]).unwrap();
         }
-        assert_eq!(model.run(Simplex::Dual, MOST), Status::Optimal);
+        assert_eq!(model.run(&DUAL), Status::Optimal);
         let solution = model.solution().unwrap();
         let sum: f64 = solution.columns.iter().map(|value| value.round()).sum();
         assert!(near(sum, 48.0), "start {start}: {solution:?}");

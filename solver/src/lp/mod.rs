@@ -5,6 +5,12 @@
 
 #[cfg(feature = "highs")]
 pub mod highs;
+#[cfg(feature = "highs")]
+mod interrupt;
+#[cfg(feature = "highs")]
+pub mod run;
+#[cfg(feature = "highs")]
+pub mod solver;
 
 use good_lp::{Expression, ProblemVariables, Solution, SolverModel, Variable, default_solver, variable};
 

@@ -53,6 +53,14 @@ impl<'a> Effort<'a> {
         }
     }
 
+    /// Asks the quota at once, where an engine waits for work that it can't count; whether it has to end.
+    pub fn ask_quota(&mut self) -> bool {
+        if self.stopped == Stopped::Finished && self.quota.is_exhausted() {
+            self.stopped = Stopped::Deadline;
+        }
+        self.stopped != Stopped::Finished
+    }
+
     /// Whether the engine at work has to come to an end.
     #[must_use]
     pub fn is_used_up(&self) -> bool {

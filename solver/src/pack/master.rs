@@ -9,7 +9,8 @@
 use std::collections::BTreeSet;
 
 use crate::lower::Problem;
-use crate::lp::highs::{Column, Model, Refused, Simplex, Status};
+use crate::lp::run::{Column, Refused, Run, Simplex, Status};
+use crate::lp::solver::Solver;
 
 use super::Filling;
 use super::effort::Effort;
@@ -44,7 +45,7 @@ pub struct Relaxed {
 #[derive(Debug)]
 pub struct Master<'a> {
     problem: &'a Problem<'a>,
-    model: Model,
+    solver: Solver,
     /// By group: its row.
     rows: Vec<Option<usize>>,
     patterns: Vec<Pattern>,
@@ -66,18 +67,18 @@ impl<'a> Master<'a> {
     /// # Errors
     /// When the solver can't be set up.
     pub fn new(problem: &'a Problem<'a>, demand: &[u64]) -> Result<Self, Refused> {
-        let mut model = Model::new()?;
-        model.skip_presolve()?;
+        let mut solver = Solver::new()?;
+        solver.skip_presolve();
         let mut rows = vec![None; demand.len()];
         let mut bounds = Vec::new();
         for (group, count) in demand.iter().enumerate().filter(|(_, count)| **count > 0) {
             rows[group] = Some(bounds.len());
             bounds.push((float(*count), f64::INFINITY));
         }
-        model.add_rows(&bounds)?;
+        solver.add_rows(bounds);
         Ok(Self {
             problem,
-            model,
+            solver,
             rows,
             patterns: Vec::new(),
             known: BTreeSet::new(),
@@ -111,10 +112,11 @@ impl<'a> Master<'a> {
             self.patterns.push(pattern);
             self.usable.push(true);
         }
-        if !columns.is_empty() {
-            self.model.add_columns(&columns)?;
+        let added = columns.len();
+        if added > 0 {
+            self.solver.add_columns(columns)?;
         }
-        Ok(columns.len())
+        Ok(added)
     }
 
     /// From now on this is what has to be covered.
@@ -123,7 +125,7 @@ impl<'a> Master<'a> {
     /// When the solver refuses it.
     pub fn demand(&mut self, group: usize, count: u64) -> Result<(), Refused> {
         match self.rows[group] {
-            Some(row) => self.model.set_row_bounds(row, float(count), f64::INFINITY),
+            Some(row) => self.solver.set_row_bounds(row, float(count), f64::INFINITY),
             None => Ok(()),
         }
     }
@@ -139,7 +141,7 @@ impl<'a> Master<'a> {
             let within = filling.iter().all(|(group, count)| demand[*group] >= *count);
             if self.usable[at] && !(within && allowed(*kind)) {
                 self.usable[at] = false;
-                self.model.set_upper(at, 0.0)?;
+                self.solver.set_bounds(at, 0.0, 0.0)?;
                 retired.push(at);
             }
         }
@@ -148,23 +150,27 @@ impl<'a> Master<'a> {
 
     /// Solves the relaxation; `None` when the effort is used up or the solver is in trouble.
     pub fn solve(&mut self, simplex: Simplex, effort: &mut Effort<'_>) -> Option<Relaxed> {
+        let run = Run {
+            simplex,
+            iterations: Some(ITERATIONS),
+            ..Run::default()
+        };
+        let rows = u64::try_from(self.solver.rows()).unwrap_or(u64::MAX);
+        let columns = u64::try_from(self.solver.columns()).unwrap_or(u64::MAX);
         let mut troubles = 0;
-        loop {
-            let status = self.model.run(simplex, ITERATIONS);
-            let rows = u64::try_from(self.model.rows()).unwrap_or(u64::MAX);
-            let columns = u64::try_from(self.model.columns()).unwrap_or(u64::MAX);
-            effort.spend((self.model.iterations() + 1) * rows * EFFORT_A_ROW + columns);
-            match status {
-                Status::Optimal => break,
+        let solution = loop {
+            let outcome = self.solver.run(&run, || effort.ask_quota()).ok()?;
+            effort.spend((outcome.iterations + 1) * rows * EFFORT_A_ROW + columns);
+            match outcome.status {
+                Status::Optimal => break outcome.solution?,
                 Status::IterationLimit if !effort.is_used_up() => {}
                 Status::Trouble if troubles == 0 => {
                     troubles += 1;
-                    self.model.clear().ok()?;
+                    self.solver.clear();
                 }
                 _ => return None,
             }
-        }
-        let solution = self.model.solution()?;
+        };
         let value = |row: &Option<usize>| row.map_or(0.0, |row| solution.duals[row].max(0.0) * DOLLAR);
         Some(Relaxed {
             values: self.rows.iter().map(value).collect(),
