@@ -27,8 +27,8 @@ impl Quota for Deadline {
         self.started.elapsed()
     }
 
-    fn is_exhausted(&self) -> bool {
-        self.elapsed() >= self.budget
+    fn remaining(&self) -> Option<Duration> {
+        Some(self.budget.saturating_sub(self.elapsed()))
     }
 }
 

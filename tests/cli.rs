@@ -71,7 +71,6 @@ fn wrong_usage_ends_with_status_1_and_says_what_is_expected() {
 #[test]
 fn what_is_not_there_yet_is_refused_and_never_ignored() {
     for (option, value) in [
-        ("--engine", Some("ilp")),
         ("--consolidate", None),
         ("--spot-to-spot", None),
         ("--min-values-policy", Some("BestEffort")),

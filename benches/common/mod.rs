@@ -44,7 +44,8 @@ pub(crate) fn run(text: &str, engine: Engine, budget: Duration) -> Planned {
         engine,
         gap: Gap(0),
         ..PlanOptions::default()
-    };
+    }
+    .for_budget(budget);
     let body = plan(&snapshot, &options, &Deadline::after(budget))
         .expect("every input has a plan")
         .into_body();

@@ -10,6 +10,7 @@
 
 pub mod check;
 pub mod explain;
+mod ladder;
 mod lift;
 pub mod lower;
 pub mod lp;

@@ -7,10 +7,14 @@ use std::time::Duration;
 
 /// An outside stop signal with a clock.
 pub trait Quota {
-    /// Time since planning began; only reported, never decided on.
+    /// Time since planning began.
     fn elapsed(&self) -> Duration;
+    /// Time until it says stop, so that engines can share it; `None` where it never will.
+    fn remaining(&self) -> Option<Duration>;
     /// Whether to stop now and answer with the best plan known.
-    fn is_exhausted(&self) -> bool;
+    fn is_exhausted(&self) -> bool {
+        self.remaining() == Some(Duration::ZERO)
+    }
 }
 
 /// Never stops, and knows no time: for tests and reproducible runs.
@@ -22,8 +26,8 @@ impl Quota for Unlimited {
         Duration::ZERO
     }
 
-    fn is_exhausted(&self) -> bool {
-        false
+    fn remaining(&self) -> Option<Duration> {
+        None
     }
 }
 

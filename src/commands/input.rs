@@ -176,9 +176,6 @@ fn spelt_out(reason: Reason) -> String {
 
 /// Refuses what later versions will do, so that nobody believes it was done.
 pub(super) fn refuse_what_is_not_there_yet(args: &SolveArgs) -> anyhow::Result<()> {
-    if args.engine == EngineName::Ilp {
-        bail!("--engine ilp isn't there yet (there are greedy and auto)");
-    }
     if args.consolidate {
         bail!("--consolidate isn't there yet: only pending pods are placed, existing nodes stay as they are");
     }
@@ -198,16 +195,18 @@ pub(super) fn solve(
     only: Option<&PodName>,
 ) -> anyhow::Result<Plan<Checked>> {
     let usual = PlanOptions::default();
+    let budget = args.time_budget.or(world.time_budget).unwrap_or(DEFAULT_BUDGET);
     let options = PlanOptions {
         engine: match args.engine {
             EngineName::Greedy => Engine::Greedy,
-            EngineName::Auto | EngineName::Ilp => Engine::Auto,
+            EngineName::Ilp => Engine::Ilp,
+            EngineName::Auto => Engine::Auto,
         },
         gap: args.gap.or(world.gap).unwrap_or(usual.gap),
         seed: args.seed,
         ..usual
-    };
-    let budget = args.time_budget.or(world.time_budget).unwrap_or(DEFAULT_BUDGET);
+    }
+    .for_budget(budget);
     let planned = plan(&world.snapshot, &options, &Deadline::after(budget)).context("planning")?;
     with_fixes(
         &world.snapshot,

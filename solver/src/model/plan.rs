@@ -267,6 +267,9 @@ pub struct Work {
     pub offerings: usize,
     /// Fillings that were generated.
     pub columns: usize,
+    /// Engines that failed, or whose plan the check refused: it costs nothing but their time.
+    #[serde(default)]
+    pub failures: usize,
     /// The engines in order, `greedy` (the baseline) first.
     pub phases: Vec<Phase>,
 }
@@ -281,6 +284,13 @@ pub struct Phase {
     pub seconds: std::time::Duration,
     /// Dollars per hour of what its plan launches.
     pub cost: Cost,
+    /// Weighted objective that launches for as many pods as the best plan so far places come to at least, as known after
+    /// this run; zero where nothing is known.
+    #[serde(default)]
+    pub bound: Cost,
+    /// Why its plan didn't count, where it failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed: Option<String>,
 }
 
 /// A duration as a JSON number of seconds, to the microsecond.

@@ -13,7 +13,7 @@ use crate::options::PlanOptions;
 use crate::quota::Unlimited;
 
 use super::columns::{Generator, WORTHWHILE, converge};
-use super::effort::Effort;
+use super::effort::{Effort, Share};
 use super::farley::Farley;
 use super::filler::Filler;
 use super::ledger::Ledger;
@@ -28,7 +28,10 @@ const NODES: u64 = 200;
 /// A filling used nearly once is as good as used once, when there is none that is.
 const NEARLY: f64 = 0.8;
 /// Effort for what is left in the end, granted even when all other is used up: hundredths of a second.
-const LAST_EFFORT: u64 = 400_000;
+const LAST_EFFORT: Share = Share {
+    units: 400_000,
+    hundredths: 100,
+};
 
 /// What came of it.
 #[derive(Debug)]
@@ -45,9 +48,9 @@ pub struct Outcome {
 #[derive(Clone, Copy, Debug)]
 pub struct Shares {
     /// For generating.
-    pub generate: u64,
+    pub generate: Share,
     /// For diving.
-    pub dive: u64,
+    pub dive: Share,
 }
 
 /// Packs by column generation; `None` where it has nothing to offer.

@@ -7,8 +7,13 @@ use crate::quota::{Quota, WorkLimit};
 use crate::testing::build::{Cluster, machine};
 
 const SHARES: Shares = Shares {
-    generate: 1_000_000,
-    dive: 1_000_000,
+    generate: SHARE,
+    dive: SHARE,
+};
+
+const SHARE: Share = Share {
+    units: 1_000_000,
+    hundredths: 50,
 };
 
 struct Over;
@@ -18,8 +23,8 @@ impl Quota for Over {
         std::time::Duration::ZERO
     }
 
-    fn is_exhausted(&self) -> bool {
-        true
+    fn remaining(&self) -> Option<std::time::Duration> {
+        Some(std::time::Duration::ZERO)
     }
 }
 

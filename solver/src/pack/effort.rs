@@ -1,14 +1,39 @@
 //! Counted effort: engines stop at the work limit, at their own share, or when the quota says so.
 //!
-//! One unit is about one look at a group for a node. Counting instead of timing keeps a plan the same on every
-//! machine; the quota from outside is asked only now and then.
+//! One unit is about one look at a group for a node, some forty millions a second. Counting instead of timing keeps a
+//! plan the same on every machine; the quota from outside is asked only now and then. A share of the time left, where
+//! the quota knows it, keeps one engine from using up what the next could use better; a plan that such a share cut
+//! short counts as one that the deadline did.
+
+use std::time::Duration;
 
 use crate::model::plan::Stopped;
 use crate::options::PlanOptions;
 use crate::quota::Quota;
 
-/// How often the quota is asked: a clock reading costs more than many units of work.
+/// How often the quota is asked: a clock reading costs more than many units of work, and this many take less than a
+/// millisecond.
 const ASK_EVERY: u64 = 20_000;
+
+/// What one engine may use up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Share {
+    /// Counted effort.
+    pub units: u64,
+    /// Hundredths of the time left, 100 at most.
+    pub hundredths: u32,
+}
+
+impl Share {
+    /// So many times the effort; the part of the time stays.
+    #[must_use]
+    pub fn times(self, factor: u32) -> Self {
+        Self {
+            units: self.units.saturating_mul(u64::from(factor)),
+            ..self
+        }
+    }
+}
 
 /// What was spent and when to stop.
 pub struct Effort<'a> {
@@ -16,7 +41,13 @@ pub struct Effort<'a> {
     limit: u64,
     spent: u64,
     share: u64,
+    /// The time at which the engine at work has had its share.
+    until: Option<Duration>,
+    /// Time that stays for lifting and checking what the engines find.
+    reserve: Duration,
     ask_at: u64,
+    share_is_over: bool,
+    was_cut: bool,
     stopped: Stopped,
 }
 
@@ -29,47 +60,141 @@ impl<'a> Effort<'a> {
             limit: options.work_limit.0.unwrap_or(u64::MAX),
             spent: 0,
             share: u64::MAX,
+            until: None,
+            reserve: Duration::ZERO,
             ask_at: ASK_EVERY,
+            share_is_over: false,
+            was_cut: false,
             stopped: Stopped::Finished,
         }
     }
 
-    /// From here on an engine may spend so much, whatever the limits are.
-    pub fn grant(&mut self, units: u64) {
+    /// Engines stop so long before the quota does.
+    pub fn reserve(&mut self, time: Duration) {
+        self.reserve = time;
+    }
+
+    /// From here on an engine may use up so much, whatever the limits are.
+    pub fn grant(&mut self, Share { units, hundredths }: Share) {
         self.share = self.spent.saturating_add(units);
+        self.share_is_over = false;
+        let remaining = self.quota.remaining();
+        let own = remaining.map(|left| left.saturating_sub(self.reserve) * hundredths.min(100) / 100);
+        self.until = own.map(|own| self.quota.elapsed() + own);
+        self.ask_quota();
     }
 
     /// Counts work.
     pub fn spend(&mut self, units: u64) {
         self.spent = self.spent.saturating_add(units);
-        if self.spent >= self.ask_at && self.stopped == Stopped::Finished {
-            self.ask_at = self.spent.saturating_add(ASK_EVERY);
-            if self.quota.is_exhausted() {
-                self.stopped = Stopped::Deadline;
-            }
+        if self.spent >= self.ask_at {
+            self.ask_quota();
         }
         if self.spent >= self.limit && self.stopped == Stopped::Finished {
             self.stopped = Stopped::WorkLimit;
         }
     }
 
-    /// Asks the quota at once, where an engine waits for work that it can't count; whether it has to end.
+    /// Asks the quota at once, where an engine waits for work that it can't count. Whether time is up for it: counted
+    /// effort has no say here, since how often a waiting engine asks differs from run to run.
     pub fn ask_quota(&mut self) -> bool {
-        if self.stopped == Stopped::Finished && self.quota.is_exhausted() {
+        self.ask_at = self.spent.saturating_add(ASK_EVERY);
+        if self.stopped == Stopped::Finished
+            && self.quota.remaining().is_some_and(|left| left <= self.reserve)
+        {
             self.stopped = Stopped::Deadline;
         }
-        self.stopped != Stopped::Finished
+        if self.until.is_some_and(|until| self.quota.elapsed() >= until) {
+            self.share_is_over = true;
+            self.was_cut = true;
+        }
+        self.stopped == Stopped::Deadline || self.share_is_over
     }
 
     /// Whether the engine at work has to come to an end.
     #[must_use]
     pub fn is_used_up(&self) -> bool {
-        self.stopped != Stopped::Finished || self.spent >= self.share
+        self.stopped != Stopped::Finished || self.share_is_over || self.spent >= self.share
+    }
+
+    /// Whether all engines have to: nothing that is granted now would be used.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.stopped != Stopped::Finished
     }
 
     /// Why planning stopped, if it was stopped from outside.
     #[must_use]
     pub fn stopped(&self) -> Stopped {
-        self.stopped
+        match self.stopped {
+            Stopped::Finished if self.was_cut => Stopped::Deadline,
+            stopped => stopped,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::quota::{Unlimited, WorkLimit};
+    use std::cell::Cell;
+
+    /// A clock that the test moves.
+    struct Stopwatch {
+        now: Cell<u64>,
+        budget: u64,
+    }
+
+    impl Quota for Stopwatch {
+        fn elapsed(&self) -> Duration {
+            Duration::from_millis(self.now.get())
+        }
+
+        fn remaining(&self) -> Option<Duration> {
+            Some(Duration::from_millis(self.budget.saturating_sub(self.now.get())))
+        }
+    }
+
+    fn share(units: u64, hundredths: u32) -> Share {
+        Share { units, hundredths }
+    }
+
+    #[test]
+    fn a_share_ends_before_the_deadline_does() {
+        let watch = Stopwatch {
+            now: Cell::new(0),
+            budget: 1_000,
+        };
+        let mut effort = Effort::new(&PlanOptions::default(), &watch);
+        effort.reserve(Duration::from_millis(100));
+        effort.grant(share(u64::MAX, 50));
+        assert!(!effort.ask_quota());
+        watch.now.set(450);
+        assert!(effort.ask_quota(), "half of 900 ms");
+        assert!(!effort.is_over());
+        effort.grant(share(u64::MAX, 100));
+        assert!(!effort.ask_quota());
+        assert_eq!(effort.stopped(), Stopped::Deadline, "one engine was cut short");
+        watch.now.set(900);
+        effort.spend(ASK_EVERY);
+        assert!(effort.is_over(), "the rest is for the check");
+    }
+
+    #[test]
+    fn counted_effort_ends_a_share_and_the_limit_all_of_them() {
+        let options = PlanOptions {
+            work_limit: WorkLimit(Some(100)),
+            ..PlanOptions::default()
+        };
+        let mut effort = Effort::new(&options, &Unlimited);
+        effort.grant(share(30, 1));
+        effort.spend(30);
+        assert!(effort.is_used_up() && !effort.is_over());
+        assert_eq!(effort.stopped(), Stopped::Finished);
+        effort.grant(share(1_000, 100));
+        assert!(!effort.is_used_up());
+        effort.spend(70);
+        assert!(effort.is_over());
+        assert_eq!(effort.stopped(), Stopped::WorkLimit);
     }
 }

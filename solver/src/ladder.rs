@@ -1,0 +1,329 @@
+//! The engines in order, each on what those before it found: an answer at once, better ones as long as there is time.
+//!
+//! Promises: the baseline comes first; another packing takes the incumbent's place only if it is better and sound, and a
+//! rung that fails or is refused is counted and costs nothing but its own time. Which packing is sound the caller says.
+//! Rungs end by counted effort, and by a share of the time left where a quota knows it.
+
+use std::time::Duration;
+
+use crate::check::Violation;
+use crate::lower::Problem;
+use crate::model::money::Cost;
+use crate::model::plan::{Phase, Stopped, Work};
+use crate::options::{Engine, PlanOptions};
+#[cfg(feature = "highs")]
+use crate::pack::dive::{self, Shares};
+use crate::pack::effort::{Effort, Share};
+use crate::pack::farley::Farley;
+use crate::pack::filler::Filler;
+use crate::pack::lower_bound::{self, Prices};
+use crate::pack::{Packing, karpenter_order, search};
+use crate::quota::Quota;
+
+/// For the starts of the density greedy: a tenth of a second or so.
+const DENSITY: Share = Share {
+    units: 12_000_000,
+    hundredths: 20,
+};
+/// For ruin and recreate before columns are generated: where those take all the time, few pods are packed well already.
+const IMPROVE: Share = Share {
+    units: 12_000_000,
+    hundredths: 25,
+};
+/// For generating columns and for diving: half a second and a quarter or so.
+#[cfg(feature = "highs")]
+const COLUMNS: Shares = Shares {
+    generate: Share {
+        units: 30_000_000,
+        hundredths: 60,
+    },
+    dive: Share {
+        units: 20_000_000,
+        hundredths: 60,
+    },
+};
+/// For ruin and recreate in the end.
+const POLISH: Share = Share {
+    units: 12_000_000,
+    hundredths: 100,
+};
+
+/// Starts of ruin and recreate beside the best packing, as far as the effort goes.
+const RESTARTS: u64 = 3;
+/// How many times as long as the check of the baseline took stays for lifting and checking in the end: once for the last
+/// engine's find, once for the plan, and some for what a busy machine adds.
+const CHECKS: u32 = 3;
+
+/// Whether a packing gives a plan that passes the check, or what it breaks.
+type IsSound<'a> = &'a dyn Fn(&Packing) -> Result<(), Vec<Violation>>;
+
+/// What is left after the climb.
+#[derive(Debug)]
+pub(crate) struct Rungs {
+    /// The best packing that is sound.
+    pub(crate) incumbent: Option<Packing>,
+    /// Micro-dollars that launching for the same pods costs at least.
+    pub(crate) bound: u64,
+    /// Why the engines stopped.
+    pub(crate) stopped: Stopped,
+    /// What it took.
+    pub(crate) work: Work,
+    /// What the first packing breaks, where it isn't sound.
+    pub(crate) violations: Vec<Violation>,
+}
+
+/// The climb.
+pub(crate) struct Ladder<'a> {
+    problem: &'a Problem<'a>,
+    options: &'a PlanOptions,
+    quota: &'a dyn Quota,
+    effort: Effort<'a>,
+    is_sound: IsSound<'a>,
+    prices: Option<Prices>,
+    /// The bound that column generation found.
+    farley: Option<Farley>,
+    work: Work,
+    /// All that is sound and was the best when it came, the best last.
+    incumbents: Vec<Packing>,
+    violations: Vec<Violation>,
+}
+
+/// A number of micro-dollars as a cost.
+pub(crate) fn cost(micros: u64) -> Cost {
+    Cost::from_micros(i64::try_from(micros).unwrap_or(i64::MAX))
+}
+
+impl<'a> Ladder<'a> {
+    /// At its foot.
+    pub(crate) fn new(
+        problem: &'a Problem<'a>,
+        options: &'a PlanOptions,
+        quota: &'a dyn Quota,
+        is_sound: IsSound<'a>,
+    ) -> Self {
+        let work = Work {
+            pods: problem.groups.iter().map(|group| group.pods.len()).sum(),
+            groups: problem.groups.len(),
+            offerings: problem.universe.bins.len(),
+            ..Work::default()
+        };
+        Self {
+            problem,
+            options,
+            quota,
+            effort: Effort::new(options, quota),
+            is_sound,
+            prices: None,
+            farley: None,
+            work,
+            incumbents: Vec::new(),
+            violations: Vec::new(),
+        }
+    }
+
+    /// Runs what the options ask for, as long as something may come of it.
+    pub(crate) fn climb(&mut self) {
+        self.baseline();
+        self.price();
+        let Some(prices) = &self.prices else { return };
+        if self.options.engine == Engine::Greedy || self.incumbents.is_empty() {
+            return;
+        }
+        let mut filler = search::filler(self.problem, prices);
+        self.density(&mut filler);
+        let all = self.options.engine == Engine::Auto;
+        if all {
+            self.improve("improve", IMPROVE, 1, &mut filler);
+        }
+        #[cfg(feature = "highs")]
+        self.columns(&filler);
+        if all || cfg!(not(feature = "highs")) {
+            let restarts = RESTARTS * u64::from(self.options.thoroughness);
+            self.improve("polish", POLISH, restarts, &mut filler);
+        }
+    }
+
+    /// What was found.
+    pub(crate) fn end(mut self) -> Rungs {
+        Rungs {
+            bound: self.incumbent().map_or(0, |packing| self.bound(packing)),
+            incumbent: self.incumbents.pop(),
+            stopped: self.effort.stopped(),
+            work: self.work,
+            violations: self.violations,
+        }
+    }
+
+    fn incumbent(&self) -> Option<&Packing> {
+        self.incumbents.last()
+    }
+
+    /// Micro-dollars that a packing of the same pods costs at least.
+    fn bound(&self, packing: &Packing) -> u64 {
+        if !self.problem.universe.has_every_choice {
+            return 0;
+        }
+        let placed = packing.placed(self.problem);
+        let by_prices = self
+            .prices
+            .as_ref()
+            .map_or(0, |prices| prices.bound(self.problem, &placed));
+        by_prices.max(self.farley.as_ref().map_or(0, |farley| farley.bound(&placed)))
+    }
+
+    /// The cost at which a packing is good enough.
+    fn floor(&self, packing: &Packing) -> u64 {
+        let bound = self.bound(packing);
+        let slack = u128::from(bound) * u128::from(self.options.gap.0) / 1_000_000;
+        bound + u64::try_from(slack).unwrap_or(0)
+    }
+
+    /// Whether there is nothing more to do: near enough to the bound, or stopped from outside.
+    fn is_done(&self) -> bool {
+        let near = |packing: &Packing| packing.cost(self.problem) <= self.floor(packing);
+        self.effort.is_over() || self.incumbent().is_none_or(near)
+    }
+
+    /// Enters what an engine found; it becomes the incumbent if it is better and sound.
+    fn enter(&mut self, name: &str, start: Duration, found: Result<Packing, String>) {
+        let mut failed = None;
+        let mut micros = None;
+        match found {
+            Ok(packing) => {
+                micros = Some(self.price_of(&packing));
+                let is_better = |best: &Packing| packing.is_better_than(best, self.problem);
+                if self.incumbent().is_none_or(is_better) {
+                    match (self.is_sound)(&packing) {
+                        Ok(()) => self.incumbents.push(packing),
+                        Err(violations) => {
+                            failed = Some(format!("refused by the check: {}", first(&violations)));
+                            if self.work.phases.is_empty() {
+                                // The baseline's say most: it is the simplest engine.
+                                self.violations = violations;
+                            }
+                        }
+                    }
+                }
+            }
+            Err(reason) => failed = Some(reason),
+        }
+        self.work.failures += usize::from(failed.is_some());
+        let best = self.incumbent();
+        self.work.phases.push(Phase {
+            name: name.to_owned(),
+            seconds: self.quota.elapsed().saturating_sub(start),
+            cost: cost(micros.or(best.map(|best| self.price_of(best))).unwrap_or(0)),
+            bound: cost(best.map_or(0, |best| self.bound(best))),
+            failed,
+        });
+    }
+
+    fn price_of(&self, packing: &Packing) -> u64 {
+        let launched = packing.launched.iter();
+        launched
+            .map(|launched| self.problem.kinds[launched.kind].price.micros() * launched.count)
+            .sum()
+    }
+
+    /// Karpenter's order; where pods are left over and some matter more than others, once more by priority.
+    fn baseline(&mut self) {
+        let start = self.quota.elapsed();
+        let packing = karpenter_order::pack(self.problem, false);
+        let left = packing.left_by_priority(self.problem);
+        let checked_from = self.quota.elapsed();
+        self.enter("greedy", start, Ok(packing));
+        self.effort
+            .reserve(self.quota.elapsed().saturating_sub(checked_from) * CHECKS);
+        if left.len() > 1 && left.iter().any(|(_, count)| *count > 0) {
+            let start = self.quota.elapsed();
+            let packing = karpenter_order::pack(self.problem, true);
+            self.enter("greedy by priority", start, Ok(packing));
+        }
+    }
+
+    /// The volume LP: resource prices and a lower bound.
+    fn price(&mut self) {
+        let start = self.quota.elapsed();
+        self.prices = lower_bound::prices(self.problem, &self.problem.counts());
+        let (Some(best), true) = (self.incumbent(), self.prices.is_some()) else {
+            return;
+        };
+        let phase = Phase {
+            name: "lower bound".to_owned(),
+            seconds: self.quota.elapsed().saturating_sub(start),
+            cost: cost(self.price_of(best)),
+            bound: cost(self.bound(best)),
+            failed: None,
+        };
+        self.work.phases.push(phase);
+    }
+
+    /// The density greedy from several starts.
+    fn density(&mut self, filler: &mut Filler<'a>) {
+        if self.is_done() {
+            return;
+        }
+        let start = self.quota.elapsed();
+        self.effort.grant(DENSITY);
+        let packing = search::starts(self.problem, filler, self.options.seed, &mut self.effort);
+        self.enter("density", start, Ok(packing));
+    }
+
+    /// Column generation with a dive, from the packings so far.
+    #[cfg(feature = "highs")]
+    fn columns(&mut self, filler: &Filler<'a>) {
+        let Some(prices) = self.prices.as_ref().filter(|_| !self.is_done()) else {
+            return;
+        };
+        let start = self.quota.elapsed();
+        let shares = Shares {
+            generate: COLUMNS.generate.times(self.options.thoroughness),
+            dive: COLUMNS.dive.times(self.options.thoroughness),
+        };
+        let starts: Vec<&Packing> = self.incumbents.iter().rev().collect();
+        let outcome = dive::pack(
+            self.problem,
+            filler,
+            &starts,
+            &prices.values(),
+            shares,
+            &mut self.effort,
+        );
+        match outcome {
+            Ok(Some(outcome)) => {
+                self.farley = outcome.farley;
+                self.work.columns = outcome.columns;
+                self.enter("columns", start, Ok(outcome.packing));
+            }
+            Ok(None) => {}
+            Err(refused) => self.enter("columns", start, Err(refused.to_string())),
+        }
+    }
+
+    /// Ruin and recreate on the best packing so far, with so many restarts.
+    fn improve(&mut self, name: &str, share: Share, restarts: u64, filler: &mut Filler<'a>) {
+        if self.is_done() {
+            return;
+        }
+        let Some(best) = self.incumbent().cloned() else {
+            return;
+        };
+        let start = self.quota.elapsed();
+        let floor = self.floor(&best);
+        self.effort.grant(share.times(self.options.thoroughness));
+        let packing = search::improved(
+            self.problem,
+            filler,
+            best,
+            floor,
+            self.options.seed,
+            restarts,
+            &mut self.effort,
+        );
+        self.enter(name, start, Ok(packing));
+    }
+}
+
+fn first(violations: &[Violation]) -> String {
+    violations.first().map(ToString::to_string).unwrap_or_default()
+}
