@@ -19,7 +19,9 @@ pub mod ledger;
 pub mod lower_bound;
 #[cfg(feature = "highs")]
 pub mod master;
+pub mod merge;
 pub mod multipliers;
+pub mod price_program;
 pub mod random;
 pub mod room_volume;
 pub mod search;
