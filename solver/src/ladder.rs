@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::check::Violation;
 use crate::lower::Problem;
 use crate::model::money::Cost;
-use crate::model::plan::{Phase, Stopped, Work};
+use crate::model::plan::{Phase, PlanBody, Stopped, Work};
 use crate::options::{Engine, PlanOptions};
 #[cfg(feature = "highs")]
 use crate::pack::dive::{self, Shares};
@@ -48,20 +48,23 @@ const POLISH: Share = Share {
     hundredths: 100,
 };
 
+/// Looks at all kinds for all groups that column generation takes at least before its master program is worth a dive.
+#[cfg(feature = "highs")]
+const ROUNDS: u64 = 4;
 /// Starts of ruin and recreate beside the best packing, as far as the effort goes.
 const RESTARTS: u64 = 3;
-/// How many times as long as the check of the baseline took stays for lifting and checking in the end: once for the last
-/// engine's find, once for the plan, and some for what a busy machine adds.
-const CHECKS: u32 = 3;
+/// How many times as long as lifting and checking took longest stays for the end: once for the last engine's find, half of
+/// it for the plan, which isn't lifted again, and some since a better packing has more fillings.
+const CHECKS: u32 = 2;
 
-/// Whether a packing gives a plan that passes the check, or what it breaks.
-type IsSound<'a> = &'a dyn Fn(&Packing) -> Result<(), Vec<Violation>>;
+/// The plan that a packing gives, checked, or what it breaks.
+type Judge<'a> = &'a dyn Fn(&Packing) -> Result<PlanBody, Vec<Violation>>;
 
 /// What is left after the climb.
 #[derive(Debug)]
 pub(crate) struct Rungs {
-    /// The best packing that is sound.
-    pub(crate) incumbent: Option<Packing>,
+    /// The best packing that is sound, with its plan.
+    pub(crate) incumbent: Option<(Packing, PlanBody)>,
     /// Micro-dollars that launching for the same pods costs at least.
     pub(crate) bound: u64,
     /// Why the engines stopped.
@@ -78,13 +81,17 @@ pub(crate) struct Ladder<'a> {
     options: &'a PlanOptions,
     quota: &'a dyn Quota,
     effort: Effort<'a>,
-    is_sound: IsSound<'a>,
+    judge: Judge<'a>,
+    /// How long judging took at most.
+    judging: Duration,
     prices: Option<Prices>,
     /// The bound that column generation found.
     farley: Option<Farley>,
     work: Work,
     /// All that is sound and was the best when it came, the best last.
     incumbents: Vec<Packing>,
+    /// The plan of the last of them.
+    body: Option<PlanBody>,
     violations: Vec<Violation>,
 }
 
@@ -99,7 +106,7 @@ impl<'a> Ladder<'a> {
         problem: &'a Problem<'a>,
         options: &'a PlanOptions,
         quota: &'a dyn Quota,
-        is_sound: IsSound<'a>,
+        judge: Judge<'a>,
     ) -> Self {
         let work = Work {
             pods: problem.groups.iter().map(|group| group.pods.len()).sum(),
@@ -112,11 +119,13 @@ impl<'a> Ladder<'a> {
             options,
             quota,
             effort: Effort::new(options, quota),
-            is_sound,
+            judge,
+            judging: Duration::ZERO,
             prices: None,
             farley: None,
             work,
             incumbents: Vec::new(),
+            body: None,
             violations: Vec::new(),
         }
     }
@@ -147,11 +156,16 @@ impl<'a> Ladder<'a> {
     pub(crate) fn end(mut self) -> Rungs {
         Rungs {
             bound: self.incumbent().map_or(0, |packing| self.bound(packing)),
-            incumbent: self.incumbents.pop(),
+            incumbent: self.incumbents.pop().zip(self.body),
             stopped: self.effort.stopped(),
             work: self.work,
             violations: self.violations,
         }
+    }
+
+    /// Counted effort of one look at each group for each kind: no engine gets anywhere with less.
+    fn looks(&self) -> u64 {
+        u64::try_from(self.problem.groups.len() * self.problem.kinds.len()).unwrap_or(u64::MAX)
     }
 
     fn incumbent(&self) -> Option<&Packing> {
@@ -186,27 +200,17 @@ impl<'a> Ladder<'a> {
 
     /// Enters what an engine found; it becomes the incumbent if it is better and sound.
     fn enter(&mut self, name: &str, start: Duration, found: Result<Packing, String>) {
-        let mut failed = None;
         let mut micros = None;
-        match found {
-            Ok(packing) => {
-                micros = Some(self.price_of(&packing));
-                let is_better = |best: &Packing| packing.is_better_than(best, self.problem);
-                if self.incumbent().is_none_or(is_better) {
-                    match (self.is_sound)(&packing) {
-                        Ok(()) => self.incumbents.push(packing),
-                        Err(violations) => {
-                            failed = Some(format!("refused by the check: {}", first(&violations)));
-                            if self.work.phases.is_empty() {
-                                // The baseline's say most: it is the simplest engine.
-                                self.violations = violations;
-                            }
-                        }
-                    }
+        let failed = match found {
+            Ok(mut packing) => {
+                if self.problem.side.is_empty() {
+                    karpenter_order::complete(self.problem, &mut packing);
                 }
+                micros = Some(self.price_of(&packing));
+                self.propose(packing).err()
             }
-            Err(reason) => failed = Some(reason),
-        }
+            Err(reason) => Some(reason),
+        };
         self.work.failures += usize::from(failed.is_some());
         let best = self.incumbent();
         self.work.phases.push(Phase {
@@ -216,6 +220,38 @@ impl<'a> Ladder<'a> {
             bound: cost(best.map_or(0, |best| self.bound(best))),
             failed,
         });
+    }
+
+    /// Makes a packing the incumbent if it is better.
+    ///
+    /// # Errors
+    /// Where the check refuses it.
+    fn propose(&mut self, packing: Packing) -> Result<(), String> {
+        if !self
+            .incumbent()
+            .is_none_or(|best| packing.is_better_than(best, self.problem))
+        {
+            return Ok(());
+        }
+        let from = self.quota.elapsed();
+        let judged = (self.judge)(&packing);
+        self.judging = self.judging.max(self.quota.elapsed().saturating_sub(from));
+        self.effort.reserve(self.judging * CHECKS);
+        match judged {
+            Ok(body) => {
+                self.incumbents.push(packing);
+                self.body = Some(body);
+                Ok(())
+            }
+            Err(violations) => {
+                let refused = format!("refused by the check: {}", first(&violations));
+                if self.work.phases.is_empty() {
+                    // The baseline's say most: it is the simplest engine.
+                    self.violations = violations;
+                }
+                Err(refused)
+            }
+        }
     }
 
     fn price_of(&self, packing: &Packing) -> u64 {
@@ -230,10 +266,7 @@ impl<'a> Ladder<'a> {
         let start = self.quota.elapsed();
         let packing = karpenter_order::pack(self.problem, false);
         let left = packing.left_by_priority(self.problem);
-        let checked_from = self.quota.elapsed();
         self.enter("greedy", start, Ok(packing));
-        self.effort
-            .reserve(self.quota.elapsed().saturating_sub(checked_from) * CHECKS);
         if left.len() > 1 && left.iter().any(|(_, count)| *count > 0) {
             let start = self.quota.elapsed();
             let packing = karpenter_order::pack(self.problem, true);
@@ -264,7 +297,9 @@ impl<'a> Ladder<'a> {
             return;
         }
         let start = self.quota.elapsed();
-        self.effort.grant(DENSITY);
+        if !self.effort.begin(DENSITY, self.looks()) {
+            return;
+        }
         let packing = search::starts(self.problem, filler, self.options.seed, &mut self.effort);
         self.enter("density", start, Ok(packing));
     }
@@ -272,14 +307,15 @@ impl<'a> Ladder<'a> {
     /// Column generation with a dive, from the packings so far.
     #[cfg(feature = "highs")]
     fn columns(&mut self, filler: &Filler<'a>) {
-        let Some(prices) = self.prices.as_ref().filter(|_| !self.is_done()) else {
-            return;
-        };
-        let start = self.quota.elapsed();
         let shares = Shares {
             generate: COLUMNS.generate.times(self.options.thoroughness),
             dive: COLUMNS.dive.times(self.options.thoroughness),
         };
+        let is_begun = !self.is_done() && self.effort.begin(shares.generate, ROUNDS * self.looks());
+        let Some(prices) = self.prices.as_ref().filter(|_| is_begun) else {
+            return;
+        };
+        let start = self.quota.elapsed();
         let starts: Vec<&Packing> = self.incumbents.iter().rev().collect();
         let outcome = dive::pack(
             self.problem,
@@ -310,7 +346,12 @@ impl<'a> Ladder<'a> {
         };
         let start = self.quota.elapsed();
         let floor = self.floor(&best);
-        self.effort.grant(share.times(self.options.thoroughness));
+        if !self
+            .effort
+            .begin(share.times(self.options.thoroughness), self.looks())
+        {
+            return;
+        }
         let packing = search::improved(
             self.problem,
             filler,
@@ -327,3 +368,7 @@ impl<'a> Ladder<'a> {
 fn first(violations: &[Violation]) -> String {
     violations.first().map(ToString::to_string).unwrap_or_default()
 }
+
+#[cfg(test)]
+#[path = "ladder_tests.rs"]
+mod tests;

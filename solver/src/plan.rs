@@ -40,16 +40,8 @@ pub fn plan(
     quota: &dyn Quota,
 ) -> Result<Plan<Checked>, PlanError> {
     let problem = lower(snapshot);
-    let proposal = |packing: &Packing, bound: u64| {
-        let mut body = lift(&problem, packing);
-        prove(&mut body, &problem, packing, bound, options);
-        body
-    };
-    let is_sound = |packing: &Packing| {
-        check(snapshot, Plan::propose(proposal(packing, 0)))
-            .map_or_else(|failure| Err(failure.violations), |_| Ok(()))
-    };
-    let mut ladder = Ladder::new(&problem, options, quota, &is_sound);
+    let judge = |packing: &Packing| judged(&problem, packing, options);
+    let mut ladder = Ladder::new(&problem, options, quota, &judge);
     ladder.climb();
     let Rungs {
         incumbent,
@@ -58,15 +50,28 @@ pub fn plan(
         work,
         violations,
     } = ladder.end();
-    let Some(incumbent) = incumbent else {
+    let Some((packing, mut body)) = incumbent else {
         return Err(PlanError::Unsound { violations });
     };
-    let mut body = proposal(&incumbent, bound);
+    prove(&mut body, &problem, &packing, bound, options);
     body.work = work;
     body.proof.stopped = stopped;
     check(snapshot, Plan::propose(body)).map_err(|failure| PlanError::Unsound {
         violations: failure.violations,
     })
+}
+
+/// The plan that a packing means, checked, nothing being known of its distance to the best; or what it breaks.
+pub(crate) fn judged(
+    problem: &Problem<'_>,
+    packing: &Packing,
+    options: &PlanOptions,
+) -> Result<PlanBody, Vec<Violation>> {
+    let mut body = lift(problem, packing);
+    prove(&mut body, problem, packing, 0, options);
+    check(problem.snapshot, Plan::propose(body))
+        .map(Plan::into_body)
+        .map_err(|failure| failure.violations)
 }
 
 /// States what is known of the plan's distance to the best that places the same pods. `bound` is on what it launches.

@@ -93,6 +93,10 @@ fn fill_rooms(
     let mut rooms = Vec::with_capacity(problem.rooms.len());
     let mut orders = filler.orders(&groups);
     for room in &problem.rooms {
+        if effort.is_used_up() {
+            rooms.push(Filling::new());
+            continue;
+        }
         let usable = |group: usize| room.profiles.contains(problem.groups[group].profile);
         let (value, mut filling) = filler.best(&room.free, usable, left, &orders, effort);
         let (balanced, other) = filler.balanced(&room.free, usable, left, &groups, effort);
@@ -105,8 +109,9 @@ fn fill_rooms(
             gone |= left[*group] == 0;
         }
         if gone {
+            effort.spend(u64::try_from(groups.len()).unwrap_or(u64::MAX));
             groups.retain(|group| left[*group] > 0);
-            orders = filler.orders(&groups);
+            orders.retain(|group| left[group] > 0);
         }
         rooms.push(filling);
     }
@@ -179,8 +184,9 @@ impl Cover<'_> {
                 gone |= left[*group] == 0;
             }
             if gone {
+                effort.spend(u64::try_from(groups.len()).unwrap_or(u64::MAX));
                 groups.retain(|group| left[*group] > 0);
-                orders = self.filler.orders(&groups);
+                orders.retain(|group| left[group] > 0);
             }
             launched.push(Launched { kind, filling, count });
         }
@@ -212,6 +218,11 @@ impl Cover<'_> {
             if let Some((best, _)) = &best
                 && best.density >= top.density
             {
+                heap.push(top);
+                break;
+            }
+            if best.is_some() && effort.is_used_up() {
+                // Hundreds of kinds for thousands of groups would take longer than a deadline can wait.
                 heap.push(top);
                 break;
             }

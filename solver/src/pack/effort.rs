@@ -15,6 +15,9 @@ use crate::quota::Quota;
 /// millisecond.
 const ASK_EVERY: u64 = 20_000;
 
+/// Counted effort that a busy machine manages in a millisecond: half of what a quiet one does.
+const UNITS_A_MILLISECOND: u64 = 20_000;
+
 /// What one engine may use up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Share {
@@ -82,6 +85,17 @@ impl<'a> Effort<'a> {
         let own = remaining.map(|left| left.saturating_sub(self.reserve) * hundredths.min(100) / 100);
         self.until = own.map(|own| self.quota.elapsed() + own);
         self.ask_quota();
+    }
+
+    /// Grants a share, unless there is no time for so many units of it: an engine that gets nowhere only costs the
+    /// others' time. A plan that misses an engine so counts as one that the deadline cut short.
+    pub fn begin(&mut self, share: Share, least: u64) -> bool {
+        self.grant(share);
+        let needed = Duration::from_millis(least / UNITS_A_MILLISECOND);
+        let now = self.quota.elapsed();
+        let is_short = self.until.is_some_and(|until| now + needed > until);
+        self.was_cut |= is_short;
+        !is_short && !self.is_used_up()
     }
 
     /// Counts work.
@@ -178,6 +192,22 @@ mod tests {
         watch.now.set(900);
         effort.spend(ASK_EVERY);
         assert!(effort.is_over(), "the rest is for the check");
+    }
+
+    #[test]
+    fn what_would_get_nowhere_does_not_begin() {
+        let watch = Stopwatch {
+            now: Cell::new(0),
+            budget: 100,
+        };
+        let mut effort = Effort::new(&PlanOptions::default(), &watch);
+        assert!(effort.begin(share(u64::MAX, 50), 50 * UNITS_A_MILLISECOND));
+        assert_eq!(effort.stopped(), Stopped::Finished);
+        assert!(!effort.begin(share(u64::MAX, 50), 51 * UNITS_A_MILLISECOND));
+        assert_eq!(effort.stopped(), Stopped::Deadline);
+        let options = PlanOptions::default();
+        let mut effort = Effort::new(&options, &Unlimited);
+        assert!(effort.begin(share(1, 1), u64::MAX), "there is no clock");
     }
 
     #[test]

@@ -25,6 +25,15 @@ pub struct Filler<'a> {
 #[derive(Debug, Default)]
 pub struct Orders(Vec<Vec<usize>>);
 
+impl Orders {
+    /// Drops the groups that are used up, which is quicker than sorting the others again.
+    pub fn retain(&mut self, is_left: impl Fn(usize) -> bool) {
+        for order in &mut self.0 {
+            order.retain(|group| is_left(*group));
+        }
+    }
+}
+
 #[expect(
     clippy::cast_precision_loss,
     reason = "guidance only: what fits is decided in integers"

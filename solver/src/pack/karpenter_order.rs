@@ -32,22 +32,39 @@ pub fn pack(problem: &Problem<'_>, by_priority: bool) -> Packing {
     if by_priority {
         order.sort_by_key(|group| Reverse(problem.groups[*group].priority));
     }
-    let mut state = State {
-        problem,
-        ledger: Ledger::new(problem),
-        restricted: problem.is_restricted(),
-        free: problem.rooms.iter().map(|room| room.free.clone()).collect(),
-        rooms: vec![Filling::new(); problem.rooms.len()],
-        open: Vec::new(),
-        live: Vec::new(),
-    };
-    let mut left = problem.counts();
-    let smallest = Smallest::after(problem, &order);
-    for (at, group) in order.iter().enumerate() {
-        left[*group] = state.place(*group, left[*group]);
-        state.retire(smallest.rows.get(at + 1));
+    State::new(problem).run(&order, problem.counts())
+}
+
+/// Places what a packing has left, as far as may be: on nodes that exist, then on further launches. An engine that is cut
+/// short has packed its part well; this way that part counts.
+pub fn complete(problem: &Problem<'_>, packing: &mut Packing) {
+    let order: Vec<usize> = (0..problem.groups.len())
+        .filter(|group| packing.left[*group] > 0)
+        .collect();
+    if order.is_empty() {
+        return;
     }
-    state.finish(left)
+    let mut state = State::new(problem);
+    for (free, filling) in state.free.iter_mut().zip(&packing.rooms) {
+        for (group, count) in filling {
+            resources::take(free, problem.request(*group), *count);
+        }
+    }
+    for launched in &packing.launched {
+        state.ledger.open(problem, launched.kind, launched.count);
+    }
+    let more = state.run(&order, std::mem::take(&mut packing.left));
+    for (filling, more) in packing.rooms.iter_mut().zip(more.rooms) {
+        for (group, count) in more {
+            match filling.binary_search_by_key(&group, |(group, _)| *group) {
+                Ok(at) => filling[at].1 += count,
+                Err(at) => filling.insert(at, (group, count)),
+            }
+        }
+    }
+    packing.launched.extend(more.launched);
+    packing.left = more.left;
+    packing.normalise();
 }
 
 /// The smallest request in each resource among the groups from a place in the order on.
@@ -83,7 +100,30 @@ struct State<'a> {
     live: Vec<usize>,
 }
 
-impl State<'_> {
+impl<'a> State<'a> {
+    /// With nothing placed.
+    fn new(problem: &'a Problem<'a>) -> Self {
+        Self {
+            problem,
+            ledger: Ledger::new(problem),
+            restricted: problem.is_restricted(),
+            free: problem.rooms.iter().map(|room| room.free.clone()).collect(),
+            rooms: vec![Filling::new(); problem.rooms.len()],
+            open: Vec::new(),
+            live: Vec::new(),
+        }
+    }
+
+    /// Places so many pods of each group, the groups in this order.
+    fn run(mut self, order: &[usize], mut left: Vec<u64>) -> Packing {
+        let smallest = Smallest::after(self.problem, order);
+        for (at, group) in order.iter().enumerate() {
+            left[*group] = self.place(*group, left[*group]);
+            self.retire(smallest.rows.get(at + 1));
+        }
+        self.finish(left)
+    }
+
     /// Places pods of a group; how many are left.
     fn place(&mut self, group: usize, count: u64) -> u64 {
         let mut left = self.fill_rooms(group, count);
@@ -315,6 +355,34 @@ mod tests {
         let (packing, types) = pack(cluster.pods("web", 2, "1500m", "1Gi"));
         assert_eq!(types, ["1 × large"]);
         assert_eq!(packing.left, [0]);
+    }
+
+    #[test]
+    fn what_is_left_goes_beside_what_is_placed() {
+        let snapshot = Cluster::new()
+            .instance_type(machine("small", "2", "8Gi", "0.1"))
+            .pool_with("default", |pool| pool.limits.nodes = Some(3))
+            .node("n", "default", "small", "zone-a")
+            .pods("web", 3, "1500m", "1Gi")
+            .pods("tiny", 4, "500m", "1Gi")
+            .freeze();
+        let problem = lower(&snapshot);
+        let whole = karpenter_order::pack(&problem, false);
+        assert_eq!(whole.left, [0, 0]);
+        for part in 0..whole.launched.len() {
+            let mut cut = whole.clone();
+            for launched in cut.launched.drain(part..) {
+                for (group, count) in launched.filling {
+                    cut.left[group] += count * launched.count;
+                }
+            }
+            let (group, count) = cut.rooms[0].pop().unwrap();
+            cut.left[group] += count;
+            karpenter_order::complete(&problem, &mut cut);
+            assert_eq!(cut.left, [0, 0]);
+            assert_eq!(cut.cost(&problem), whole.cost(&problem));
+            assert_eq!(cut.rooms, whole.rooms);
+        }
     }
 
     #[test]

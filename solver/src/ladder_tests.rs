@@ -1,0 +1,162 @@
+use std::cell::Cell;
+
+use super::*;
+use crate::check::Rule;
+use crate::lower::lower;
+use crate::model::snapshot::Snapshot;
+use crate::pack::Launched;
+use crate::plan::judged;
+use crate::quota::Unlimited;
+use crate::testing::build::{Cluster, machine};
+
+/// Karpenter's order costs more than need be here.
+fn snapshot() -> Snapshot {
+    Cluster::new()
+        .instance_type(machine("small", "2", "8Gi", "0.1"))
+        .instance_type(machine("large", "16", "64Gi", "0.9"))
+        .pool("default")
+        .pods("web", 9, "1500m", "1Gi")
+        .pods("db", 4, "500m", "6Gi")
+        .freeze()
+}
+
+fn refusal() -> Vec<Violation> {
+    vec![Violation {
+        rule: Rule::Resources,
+        subject: "launch/0".to_owned(),
+        detail: "is said to break it".to_owned(),
+    }]
+}
+
+#[test]
+fn a_failing_engine_is_counted_and_costs_nothing_but_itself() {
+    let snapshot = snapshot();
+    let problem = lower(&snapshot);
+    let options = PlanOptions::default();
+    let judge = |packing: &Packing| judged(&problem, packing, &options);
+    let mut ladder = Ladder::new(&problem, &options, &Unlimited, &judge);
+    ladder.baseline();
+    let baseline = ladder.incumbent().cloned().unwrap();
+
+    // All pods on one small node: cheap, and it doesn't fit.
+    let counts = problem.counts().into_iter().enumerate().collect();
+    let unsound = Packing {
+        rooms: Vec::new(),
+        launched: vec![Launched {
+            kind: 0,
+            filling: counts,
+            count: 1,
+        }],
+        left: vec![0; problem.groups.len()],
+    };
+    ladder.enter("unsound", Duration::ZERO, Ok(unsound));
+    ladder.enter("broken", Duration::ZERO, Err("it broke down".to_owned()));
+    assert_eq!(ladder.incumbent(), Some(&baseline));
+    ladder.price();
+    let mut filler = search::filler(&problem, ladder.prices.as_ref().unwrap());
+    ladder.density(&mut filler);
+
+    let rungs = ladder.end();
+    let (packing, body) = rungs.incumbent.unwrap();
+    assert!(
+        packing.is_better_than(&baseline, &problem),
+        "what comes after a failure counts"
+    );
+    assert_eq!(
+        body.launch.len(),
+        packing
+            .launched
+            .iter()
+            .map(|one| usize::try_from(one.count).unwrap())
+            .sum::<usize>()
+    );
+    assert_eq!(rungs.work.failures, 2);
+    let failed: Vec<(&str, &str)> = rungs
+        .work
+        .phases
+        .iter()
+        .filter_map(|phase| Some((phase.name.as_str(), phase.failed.as_deref()?)))
+        .collect();
+    let [("unsound", refused), ("broken", "it broke down")] = failed[..] else {
+        panic!("{failed:?}");
+    };
+    assert!(
+        refused.starts_with("refused by the check: Resources: "),
+        "{refused}"
+    );
+}
+
+#[test]
+fn where_all_engines_fail_the_baseline_stands() {
+    let snapshot = snapshot();
+    let problem = lower(&snapshot);
+    let options = PlanOptions {
+        gap: crate::model::plan::Gap(0),
+        ..PlanOptions::default()
+    };
+    let asked = Cell::new(0);
+    let judge = |packing: &Packing| {
+        asked.set(asked.get() + 1);
+        if asked.get() == 1 {
+            judged(&problem, packing, &options)
+        } else {
+            Err(refusal())
+        }
+    };
+    let mut ladder = Ladder::new(&problem, &options, &Unlimited, &judge);
+    ladder.climb();
+    let rungs = ladder.end();
+    let (packing, _) = rungs.incumbent.unwrap();
+    assert_eq!(packing, karpenter_order::pack(&problem, false));
+    assert!(rungs.work.failures > 1);
+    assert_eq!(rungs.work.failures, asked.get() - 1);
+    assert!(rungs.violations.is_empty(), "they are the baseline's");
+}
+
+#[test]
+fn where_nothing_is_sound_the_violations_of_the_baseline_are_told() {
+    let snapshot = snapshot();
+    let problem = lower(&snapshot);
+    let options = PlanOptions::default();
+    let judge = |_: &Packing| Err(refusal());
+    let mut ladder = Ladder::new(&problem, &options, &Unlimited, &judge);
+    ladder.climb();
+    let rungs = ladder.end();
+    assert!(rungs.incumbent.is_none());
+    assert_eq!(rungs.violations, refusal());
+}
+
+#[test]
+fn a_packing_that_was_cut_short_is_completed() {
+    let snapshot = snapshot();
+    let problem = lower(&snapshot);
+    let options = PlanOptions::default();
+    let judge = |packing: &Packing| judged(&problem, packing, &options);
+    let mut ladder = Ladder::new(&problem, &options, &Unlimited, &judge);
+    ladder.enter(
+        "nothing",
+        Duration::ZERO,
+        Ok(Packing {
+            rooms: Vec::new(),
+            launched: Vec::new(),
+            left: problem.counts(),
+        }),
+    );
+    let completed = ladder.incumbent().cloned();
+    assert_eq!(completed, Some(karpenter_order::pack(&problem, false)));
+}
+
+#[test]
+fn costs_and_bounds_of_the_phases_end_where_the_plan_does() {
+    let snapshot = snapshot();
+    let plan = crate::plan(&snapshot, &PlanOptions::default(), &Unlimited).unwrap();
+    let phases = &plan.work.phases;
+    let names: Vec<&str> = phases.iter().map(|phase| phase.name.as_str()).collect();
+    assert_eq!(names[..3], ["greedy", "lower bound", "density"]);
+    assert!(phases.iter().map(|phase| phase.bound).is_sorted());
+    assert_eq!(phases.last().unwrap().bound, plan.cost.lower_bound);
+    assert_eq!(
+        phases.iter().map(|phase| phase.cost).min(),
+        Some(plan.cost.launched)
+    );
+}
