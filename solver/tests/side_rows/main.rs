@@ -1,4 +1,8 @@
 //! Side rows on synthetic problems: what they mean, and every engine between the bound and the exact optimum.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+#[cfg(feature = "highs")]
+mod engine;
+#[cfg(feature = "highs")]
+mod examples;
 mod meaning;

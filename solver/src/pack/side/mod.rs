@@ -1,5 +1,28 @@
-//! Side rows in the engines.
+//! Packing under side rows.
 //!
-//! [`verdict`] reads them literally, for tests and for the last look at a packing; nothing is built by it.
+//! [`pack`] is the engine for problems whose rows span nodes; others it can pack as well. Column generation over kinds and
+//! rooms ([`generate`], [`fill`]) on a master program with the rows as they are in [`linear`] ([`program`]); a bound that
+//! holds for every packing ([`bound`]); a dive, then a search over whole numbers among all fillings found. Where there
+//! are few pods all fillings are known from the start, and that search is over all packings.
+//!
+//! Promises: a packing that is handed out keeps every rule, by [`verdict`], which reads side rows literally and builds
+//! nothing. The same problem, options and work limit give the same packing. Doesn't promise that all pods that could be
+//! placed are: under a limit or a row that is hard to keep some may be left.
 
+#[cfg(feature = "highs")]
+pub mod bound;
+#[cfg(feature = "highs")]
+pub mod dive;
+#[cfg(feature = "highs")]
+pub mod fill;
+#[cfg(feature = "highs")]
+pub mod generate;
+pub mod linear;
+#[cfg(feature = "highs")]
+mod pack;
+#[cfg(feature = "highs")]
+pub mod program;
 pub mod verdict;
+
+#[cfg(feature = "highs")]
+pub use pack::{Outcome, Shares, pack};
