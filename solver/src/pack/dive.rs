@@ -12,16 +12,18 @@ use crate::lp::highs::{Refused, Simplex};
 use crate::options::PlanOptions;
 use crate::quota::Unlimited;
 
-use super::columns::{Generator, WORTHWHILE, converge};
+use super::columns::converge;
 use super::effort::{Effort, Share};
 use super::farley::Farley;
 use super::filler::Filler;
+use super::generator::{Generator, Look, WORTHWHILE};
 use super::ledger::Ledger;
 use super::master::{Master, Pattern, Relaxed};
+use super::valuation::{Rules, Valuation};
 use super::{Filling, Launched, Packing, density, downsize};
 
 /// Groups beyond which the master program would take too long to pay.
-const MOST_GROUPS: usize = 400;
+const MOST_GROUPS: usize = 600;
 /// Rounds of generating between two rounds of fixing, and the nodes of the tree for each kind.
 const ROUNDS: u32 = 8;
 const NODES: u64 = 200;
@@ -75,7 +77,7 @@ pub fn pack<'a>(
         demand,
         ..
     } = &mut dive;
-    let converged = converge(master, generator, demand, values, effort)?;
+    let converged = converge(problem, master, generator, demand, values, effort)?;
     effort.grant(shares.dive);
     if let Some(relaxed) = converged.relaxed {
         dive.run(relaxed, effort)?;
@@ -123,7 +125,7 @@ impl<'a> Dive<'a> {
             ledger.open(problem, launched.kind, launched.count);
             take(&mut left, &launched.filling, launched.count);
         }
-        let Some(generator) = Generator::new(problem, &left) else {
+        let Some(generator) = Generator::new(problem, &left, Rules::default()) else {
             return Ok(None);
         };
         let mut others = left.clone();
@@ -249,8 +251,14 @@ impl<'a> Dive<'a> {
         let mut relaxed = self.master.solve(Simplex::Dual, effort);
         for _ in 0..ROUNDS {
             let Some(solved) = &relaxed else { break };
-            let asked = (WORTHWHILE, NODES);
-            let found = self.generator.look(&solved.values, &self.demand, asked, effort);
+            let look = Look {
+                share: WORTHWHILE,
+                nodes: NODES,
+                keep: 1,
+                kicks: 4,
+            };
+            let values = Valuation::plain(self.problem, solved.values.clone());
+            let found = self.generator.look(&values, &self.demand, look, effort);
             let mut patterns = found.map(|found| found.patterns).unwrap_or_default();
             patterns.retain(|pattern| self.ledger.allowed(self.problem, pattern.kind) > 0);
             if self.master.add(patterns)? == 0 {

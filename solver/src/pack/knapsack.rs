@@ -9,15 +9,21 @@
 //!
 //! Papers: papers.md, 1 and 9.
 
+use std::collections::BTreeMap;
+
 use crate::lower::rules::resources;
 
 use super::Filling;
+use super::effort::Effort;
 use super::multipliers::Relaxation;
+use super::swaps::Swaps;
 
 /// Factor by which an upper bound is raised so that no rounding makes it too low.
 pub const OUTWARD: f64 = 1.0 + 1e-9;
 /// Differences below this share of the best value aren't looked for; the bound says so.
 const CLOSE: f64 = 1.0 + 1e-7;
+/// Nodes of the tree between two looks at the effort: some ten microseconds each.
+const ASK_EVERY: u64 = 32;
 
 /// Pods of one group that may go on the node.
 #[derive(Clone, Debug)]
@@ -32,17 +38,30 @@ pub struct Item<'a> {
     pub most: u64,
 }
 
+/// Groups that may not be on a node together, by group; each pair stands at both. Caps on classes of groups need no word
+/// here: they are further columns of room and requests.
+pub type Conflicts = BTreeMap<usize, Vec<usize>>;
+
+/// What is asked of a search.
+#[derive(Clone, Copy, Debug)]
+pub struct Ask {
+    /// Only fillings worth more are of interest.
+    pub floor: f64,
+    /// Nodes of the tree after which it ends.
+    pub nodes: u64,
+    /// How many fillings to hand out.
+    pub keep: usize,
+    /// How often to better the first one by swaps from another start, and the seed of it.
+    pub kicks: (u32, u64),
+}
+
 /// What is known of a knapsack.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Answer {
-    /// The best filling found; empty where none is worth more than asked for.
-    pub filling: Filling,
-    /// Its value.
-    pub value: f64,
+    /// Fillings worth more than asked for, with their values, the best first.
+    pub fillings: Vec<(f64, Filling)>,
     /// No filling is worth more.
     pub upper: f64,
-    /// How many times an item was looked at.
-    pub looks: u64,
 }
 
 /// An item in the order of the search.
@@ -107,16 +126,33 @@ impl Knapsack {
         multipliers
     }
 
-    /// The best filling worth more than `floor`, as far as so many nodes of the tree tell.
+    /// The best fillings worth more than asked for, as far as so many nodes of the tree tell.
     #[must_use]
-    pub fn search(multipliers: &[f64], room: &[u64], items: &[Item<'_>], floor: f64, nodes: u64) -> Answer {
-        let mut search = Search::new(multipliers, room, items, floor);
+    pub fn search(
+        multipliers: &[f64],
+        room: &[u64],
+        items: &[Item<'_>],
+        conflicts: &Conflicts,
+        ask: Ask,
+        effort: &mut Effort<'_>,
+    ) -> Answer {
+        let mut search = Search::new(multipliers, room, items, conflicts, ask);
         search.descend(0);
-        for _ in 0..nodes {
+        if conflicts.is_empty() && ask.kicks.0 > 0 {
+            search.swap(room);
+        }
+        for node in 0..ask.nodes {
             if !search.step_back() {
                 break;
             }
+            if node % ASK_EVERY == 0 {
+                effort.spend(std::mem::take(&mut search.looks));
+                if effort.is_used_up() {
+                    break;
+                }
+            }
         }
+        effort.spend(search.looks);
         search.answer()
     }
 }
@@ -129,15 +165,40 @@ struct Search<'a> {
     /// What is left of the room before each choice of the path, and after the last, one row after the other.
     rests: Vec<u64>,
     value: f64,
-    /// Fillings below this are of no interest.
-    floor: f64,
+    ask: Ask,
     best: f64,
-    best_filling: Vec<(usize, u64)>,
+    /// The most valuable fillings so far, as items, the best first.
+    kept: Vec<(f64, Vec<(usize, u64)>)>,
+    /// By item: those that it may not be beside; empty where there are no conflicts at all.
+    beside: Vec<Vec<usize>>,
+    /// By item: how many on the path it may not be beside.
+    blocked: Vec<u32>,
     looks: u64,
 }
 
+/// The items that each item may not be beside.
+fn beside(items: &[Item<'_>], conflicts: &Conflicts) -> Vec<Vec<usize>> {
+    if conflicts.is_empty() {
+        return Vec::new();
+    }
+    let place: BTreeMap<usize, usize> = (items.iter().enumerate())
+        .map(|(at, item)| (item.group, at))
+        .collect();
+    let others = |item: &Item<'_>| {
+        let groups = conflicts.get(&item.group).into_iter().flatten();
+        groups.filter_map(|group| place.get(group).copied()).collect()
+    };
+    items.iter().map(others).collect()
+}
+
 impl<'a> Search<'a> {
-    fn new(multipliers: &'a [f64], room: &[u64], items: &'a [Item<'a>], floor: f64) -> Self {
+    fn new(
+        multipliers: &'a [f64],
+        room: &[u64],
+        items: &'a [Item<'a>],
+        conflicts: &Conflicts,
+        ask: Ask,
+    ) -> Self {
         let mut ranked: Vec<Ranked> = items
             .iter()
             .enumerate()
@@ -156,9 +217,11 @@ impl<'a> Search<'a> {
             path: Vec::new(),
             rests: room.to_vec(),
             value: 0.0,
-            floor,
+            ask,
             best: 0.0,
-            best_filling: Vec::new(),
+            kept: Vec::new(),
+            beside: beside(items, conflicts),
+            blocked: vec![0; items.len()],
             looks: 0,
         }
     }
@@ -167,28 +230,67 @@ impl<'a> Search<'a> {
         &self.rests[self.rests.len() - self.multipliers.len()..]
     }
 
-    /// Takes as many as fit of each item from here on, then looks whether that is the best.
+    /// Takes as many as fit of each item from here on, then looks whether that is among the best.
     fn descend(&mut self, from: usize) {
         for rank in from..self.ranked.len() {
-            let item = &self.items[self.ranked[rank].item];
+            let at = self.ranked[rank].item;
+            if self.blocked[at] > 0 {
+                continue;
+            }
+            let item = &self.items[at];
             let count = resources::copies(item.request, self.rest()).min(item.most);
             if count > 0 {
                 self.choose(rank, count);
             }
         }
         self.looks += u64::try_from(self.ranked.len() - from).unwrap_or(u64::MAX);
-        if self.value > self.best {
-            self.best = self.value;
-            self.best_filling = self
-                .path
-                .iter()
-                .map(|choice| (self.ranked[choice.rank].item, choice.count))
-                .collect();
+        if self.is_worth_keeping(self.value) {
+            self.keep(self.value, self.filling());
         }
+        self.best = self.best.max(self.value);
+    }
+
+    fn filling(&self) -> Vec<(usize, u64)> {
+        let parts = self.path.iter();
+        let named = parts.map(|choice| (self.ranked[choice.rank].item, choice.count));
+        let mut filling: Vec<(usize, u64)> = named.collect();
+        filling.sort_unstable();
+        filling
+    }
+
+    fn is_worth_keeping(&self, value: f64) -> bool {
+        let worst = self.kept.last().map_or(0.0, |(value, _)| *value);
+        value > self.ask.floor && (self.kept.len() < self.ask.keep || value > worst)
+    }
+
+    fn keep(&mut self, value: f64, filling: Vec<(usize, u64)>) {
+        self.best = self.best.max(value);
+        if self.kept.iter().any(|(_, other)| *other == filling) {
+            return;
+        }
+        let place = self.kept.partition_point(|(other, _)| *other >= value);
+        self.kept.insert(place, (value, filling));
+        self.kept.truncate(self.ask.keep);
+    }
+
+    /// Betters the filling at hand by swaps, from several starts.
+    fn swap(&mut self, room: &[u64]) {
+        let (kicks, seed) = self.ask.kicks;
+        let mut swaps = Swaps::new(self.items, room, &self.filling(), seed);
+        for _ in 0..kicks {
+            swaps.climb();
+            let (value, filling) = swaps.filling();
+            if self.is_worth_keeping(value) {
+                self.keep(value, filling);
+            }
+            swaps.kick();
+        }
+        self.looks += swaps.take_looks();
     }
 
     fn choose(&mut self, rank: usize, count: u64) {
-        let item = &self.items[self.ranked[rank].item];
+        let at = self.ranked[rank].item;
+        let item = &self.items[at];
         let start = self.rests.len();
         self.rests.extend_from_within(start - self.multipliers.len()..);
         resources::take(&mut self.rests[start..], item.request, count);
@@ -198,14 +300,29 @@ impl<'a> Search<'a> {
             value: self.value,
         });
         self.value += item.value * float(count);
+        if !self.beside.is_empty() {
+            for other in &self.beside[at] {
+                self.blocked[*other] += 1;
+            }
+        }
+    }
+
+    /// Takes the last choice back.
+    fn undo(&mut self) -> Option<Choice> {
+        let choice = self.path.pop()?;
+        self.rests.truncate(self.rests.len() - self.multipliers.len());
+        self.value = choice.value;
+        if !self.beside.is_empty() {
+            for other in &self.beside[self.ranked[choice.rank].item] {
+                self.blocked[*other] -= 1;
+            }
+        }
+        Some(choice)
     }
 
     /// Goes to the next filling that may be better; false when there is none.
     fn step_back(&mut self) -> bool {
-        while let Some(choice) = self.path.pop() {
-            self.rests.truncate(self.rests.len() - self.multipliers.len());
-            let Choice { rank, count, value } = choice;
-            self.value = value;
+        while let Some(Choice { rank, count, .. }) = self.undo() {
             if self.bound_with(rank, count - 1) <= self.enough() {
                 // Even fewer of it, with all of the rest filled at the next rate, is no better.
                 continue;
@@ -227,30 +344,36 @@ impl<'a> Search<'a> {
 
     /// What a bound must exceed to be looked at.
     fn enough(&self) -> f64 {
-        self.best.max(self.floor) * CLOSE
+        self.best.max(self.ask.floor) * CLOSE
     }
 
     /// The most that is possible with so many of an item after the path, or fewer.
-    fn bound_with(&self, rank: usize, count: u64) -> f64 {
+    fn bound_with(&mut self, rank: usize, count: u64) -> f64 {
         let ranked = &self.ranked[rank];
         let spent = ranked.size * float(count);
         let left = (worth(self.multipliers, self.rest()) - spent).max(0.0);
         let own = self.items[ranked.item].value * float(count);
-        (self.value + own + self.fractional(rank + 1, left, None)) * OUTWARD
+        let (more, looks) = self.fractional(rank + 1, left, None);
+        self.looks += looks;
+        (self.value + own + more) * OUTWARD
     }
 
     fn bound_with_rest(&mut self, from: usize) -> f64 {
         let left = worth(self.multipliers, self.rest());
-        self.looks += 4;
-        (self.value + self.fractional(from, left, Some(self.rest()))) * OUTWARD
+        let (more, looks) = self.fractional(from, left, Some(self.rest()));
+        self.looks += looks;
+        (self.value + more) * OUTWARD
     }
 
-    /// The fractional knapsack of the items from a rank on; with a rest, of those that still fit it.
-    fn fractional(&self, from: usize, mut left: f64, rest: Option<&[u64]>) -> f64 {
-        let mut sum = 0.0;
+    /// The fractional knapsack of the items from a rank on, and how many it looked at; with a rest, of those that
+    /// still may be added to the path and fit it.
+    fn fractional(&self, from: usize, mut left: f64, rest: Option<&[u64]>) -> (f64, u64) {
+        let (mut sum, mut looks) = (0.0, 1);
         for ranked in &self.ranked[from..] {
+            looks += 1;
             let item = &self.items[ranked.item];
-            if rest.is_some_and(|rest| !resources::fits(item.request, rest)) {
+            let out = |rest| self.blocked[ranked.item] > 0 || !resources::fits(item.request, rest);
+            if rest.is_some_and(out) {
                 continue;
             }
             let most = float(item.most);
@@ -265,28 +388,25 @@ impl<'a> Search<'a> {
                 break;
             }
         }
-        sum
+        (sum, looks)
     }
 
     /// What is known now: all that the path leaves open counts for the upper bound.
     fn answer(mut self) -> Answer {
         let mut upper = self.enough();
-        while let Some(choice) = self.path.pop() {
-            self.rests.truncate(self.rests.len() - self.multipliers.len());
-            self.value = choice.value;
+        while let Some(choice) = self.undo() {
             upper = upper.max(self.bound_with(choice.rank, choice.count - 1));
         }
-        let mut filling: Filling = self
-            .best_filling
-            .iter()
-            .map(|(item, count)| (self.items[*item].group, *count))
-            .collect();
-        filling.sort_unstable();
+        let groups = |(value, filling): &(f64, Vec<(usize, u64)>)| {
+            let parts = filling.iter();
+            let named = parts.map(|(item, count)| (self.items[*item].group, *count));
+            let mut filling: Filling = named.collect();
+            filling.sort_unstable();
+            (*value, filling)
+        };
         Answer {
-            filling,
-            value: self.best,
+            fillings: self.kept.iter().map(groups).collect(),
             upper: upper * OUTWARD,
-            looks: self.looks,
         }
     }
 }
@@ -299,7 +419,9 @@ fn worth(multipliers: &[f64], amounts: &[u64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::options::PlanOptions;
     use crate::pack::random::Random;
+    use crate::quota::Unlimited;
 
     /// The best value by trying everything.
     fn by_force(items: &[Item<'_>], room: &[u64]) -> f64 {
@@ -315,6 +437,19 @@ mod tests {
         best
     }
 
+    /// What a filling is worth, if the room holds it.
+    fn held(filling: &Filling, items: &[Item<'_>], room: &[u64]) -> f64 {
+        let mut rest = room.to_vec();
+        let mut value = 0.0;
+        for (group, count) in filling {
+            let item = items.iter().find(|item| item.group == *group).unwrap();
+            assert!(resources::copies(item.request, &rest) >= *count && *count <= item.most);
+            resources::take(&mut rest, item.request, *count);
+            value += item.value * float(*count);
+        }
+        value
+    }
+
     fn amount(random: &mut Random, below: usize) -> u64 {
         u64::try_from(random.below(below)).unwrap()
     }
@@ -323,6 +458,8 @@ mod tests {
     fn it_finds_the_best_and_its_bounds_hold() {
         let mut random = Random::new(11);
         let mut knapsack = Knapsack::default();
+        let options = PlanOptions::default();
+        let mut effort = Effort::new(&options, &Unlimited);
         let mut short = 0;
         for case in 0..1_500 {
             let columns = 1 + random.below(3);
@@ -351,27 +488,37 @@ mod tests {
                 quick_bound(&multipliers, &room, &items) >= best,
                 "case {case}: the quick bound is below {best}"
             );
-            let whole = Knapsack::search(&multipliers, &room, &items, 0.0, u64::MAX);
+            let none = Conflicts::new();
+            let mut search = |floor, nodes| {
+                let ask = Ask {
+                    floor,
+                    nodes,
+                    keep: 3,
+                    kicks: (case % 4, 5),
+                };
+                Knapsack::search(&multipliers, &room, &items, &none, ask, &mut effort)
+            };
+            let whole = search(0.0, u64::MAX);
+            let value = whole.fillings.first().map_or(0.0, |(value, _)| *value);
             assert!(
-                whole.value >= best / CLOSE - 1e-12 && whole.value <= best * CLOSE + 1e-12,
-                "case {case}: {} instead of {best}",
-                whole.value
+                value >= best / CLOSE - 1e-12 && value <= best * CLOSE + 1e-12,
+                "case {case}: {value} instead of {best}"
             );
-            let cut = Knapsack::search(&multipliers, &room, &items, 0.0, amount(&mut random, 4));
-            let floored = Knapsack::search(&multipliers, &room, &items, 0.9 * best, 2);
+            let cut = search(0.0, amount(&mut random, 4));
+            let floored = search(0.9 * best, 2);
             for answer in [&whole, &cut, &floored] {
                 assert!(answer.upper >= best, "case {case}: {} below {best}", answer.upper);
-                let mut rest = room.clone();
-                let mut value = 0.0;
-                for (group, count) in &answer.filling {
-                    let item = items.iter().find(|item| item.group == *group).unwrap();
-                    assert!(resources::copies(item.request, &rest) >= *count && *count <= item.most);
-                    resources::take(&mut rest, item.request, *count);
-                    value += item.value * float(*count);
+                for (value, filling) in &answer.fillings {
+                    assert!((held(filling, &items, &room) - value).abs() < 1e-9, "case {case}");
                 }
-                assert!((value - answer.value).abs() < 1e-9, "case {case}");
+                assert!(
+                    answer
+                        .fillings
+                        .is_sorted_by(|one, two| one.0 >= two.0 && one.1 != two.1)
+                );
             }
-            short += usize::from(cut.value < best / CLOSE - 1e-12);
+            let cut = cut.fillings.first().map_or(0.0, |(value, _)| *value);
+            short += usize::from(cut < best / CLOSE - 1e-12);
         }
         assert!(short > 0, "no search was ever cut short of the best");
     }

@@ -12,6 +12,8 @@ pub mod downsize;
 pub mod effort;
 pub mod farley;
 pub mod filler;
+#[cfg(feature = "highs")]
+pub mod generator;
 pub mod improve;
 pub mod karpenter_order;
 pub mod knapsack;
@@ -23,9 +25,16 @@ pub mod merge;
 pub mod multipliers;
 pub mod price_program;
 pub mod random;
+#[cfg(feature = "highs")]
+pub mod reserve;
 pub mod room_volume;
 pub mod search;
 pub mod side;
+#[cfg(feature = "highs")]
+pub mod smoothing;
+pub mod swaps;
+#[cfg(feature = "highs")]
+pub mod valuation;
 
 use std::collections::BTreeMap;
 
