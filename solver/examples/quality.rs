@@ -250,7 +250,11 @@ fn main() {
         let phase = |phase: &dovetail_solver::model::plan::Phase| {
             let cost = phase.cost.micros() as f64 / 1e6;
             let failed = phase.failed.as_deref().unwrap_or_default();
-            format!("{} {cost:.3} {:.2}s{failed}", phase.name, phase.seconds.as_secs_f64())
+            format!(
+                "{} {cost:.3} {:.2}s{failed}",
+                phase.name,
+                phase.seconds.as_secs_f64()
+            )
         };
         let phases: Vec<String> = plan.work.phases.iter().map(phase).collect();
         println!(
