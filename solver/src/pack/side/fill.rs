@@ -11,7 +11,7 @@ use crate::lower::rules::resources;
 use crate::lower::side::{Cap, Excess, Place};
 use crate::pack::Filling;
 use crate::pack::effort::Effort;
-use crate::pack::knapsack::{Item, Knapsack, quick_bound};
+use crate::pack::knapsack::{Ask, Conflicts, Item, Knapsack, quick_bound};
 
 use super::bound::Values;
 use super::linear::Linear;
@@ -19,6 +19,8 @@ use super::linear::Linear;
 /// Ways a group on average that are enough: each cap whose excess costs doubles those of its groups. Further ones are
 /// left out, which keeps the bound valid; what a filling costs counts them in any case.
 const MOST_WAYS: usize = 8;
+/// Starts from which the first filling is bettered by swaps.
+const KICKS: u32 = 4;
 
 /// A group in one of the ways it may be there.
 #[derive(Clone, Debug)]
@@ -191,15 +193,22 @@ impl<'a> Filler<'a> {
                 ..Filled::default()
             };
         }
-        let answer = Knapsack::search(&multipliers, &room, &items, floor.max(0.0), nodes);
-        effort.spend(looks + answer.looks);
+        let ask = Ask {
+            floor: floor.max(0.0),
+            nodes,
+            keep: 1,
+            kicks: (KICKS, 0),
+        };
+        let none = Conflicts::new();
+        let answer = Knapsack::search(&multipliers, &room, &items, &none, ask, effort);
+        let (value, best) = answer.fillings.into_iter().next().unwrap_or_default();
         let mut filling: BTreeMap<usize, u64> = BTreeMap::new();
-        for (at, count) in &answer.filling {
-            *filling.entry(ways[*at].group).or_default() += count;
+        for (at, count) in best {
+            *filling.entry(ways[at].group).or_default() += count;
         }
         Filled {
             filling: filling.into_iter().collect(),
-            value: answer.value,
+            value,
             upper: answer.upper.min(bound),
         }
     }
