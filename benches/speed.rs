@@ -16,7 +16,7 @@ mod pods;
 
 use std::time::Duration;
 
-use common::{deployment, pool, run, value};
+use common::{deployment, peak_kib, pool, run};
 use dovetail_solver::Engine;
 use dovetail_solver::model::plan::PlanBody;
 use pods::{MIXES, Mix, groups};
@@ -87,7 +87,9 @@ fn input(mix: &Mix, pods: u64) -> String {
          - {key: kubernetes.io/arch, operator: In, values: [amd64, arm64]}\n",
     );
     for (index, group) in groups(mix, pods).iter().enumerate() {
-        text += &deployment(&format!("app-{index}"), group.size, group.count);
+        let (milli, mib) = group.size;
+        let requests = format!("cpu: {milli}m, memory: {mib}Mi");
+        text += &deployment(&format!("app-{index}"), &requests, group.count);
     }
     text
 }
@@ -97,7 +99,7 @@ fn rung_of(mix: &Mix, pods: u64) {
     let once = |_| run(&text, Engine::Auto, BUDGET);
     // Memory of one run: what a fresh `dovetail plan` has.
     let first = once(0);
-    let peak = peak_mib();
+    let peak = peak_kib();
     let runs = (1..RUNS).map(once).chain([first]);
     let best = runs
         .min_by_key(|planned| planned.read + planned.freeze + planned.plan)
@@ -129,24 +131,18 @@ fn rung_of(mix: &Mix, pods: u64) {
         body.cost.lower_bound.to_string(),
         over(body),
         body.launch.len(),
-        peak.map_or_else(|| "?".to_owned(), |mib| mib.to_string()),
+        peak.map_or_else(|| "?".to_owned(), |kib| (kib / 1024).to_string()),
     );
-}
-
-/// Most memory that this process has had so far, in MiB; `None` where the system doesn't say.
-fn peak_mib() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
-    line.split_whitespace()
-        .nth(1)?
-        .parse::<u64>()
-        .ok()
-        .map(|kib| kib / 1024)
 }
 
 /// Whether an option stands on the command line.
 fn flag(name: &str) -> bool {
     std::env::args().any(|arg| arg == name)
+}
+
+/// The value behind an option.
+fn value(name: &str) -> Option<String> {
+    std::env::args().skip_while(|arg| arg != name).nth(1)
 }
 
 /// Objective over the bound in percent; endless where nothing is proven.

@@ -1,4 +1,6 @@
-//! What both benches share: the whole pipeline on a text of manifests, each part timed.
+//! What both benches share: the whole pipeline on a text of manifests, each part timed, and the manifests themselves.
+
+pub(crate) mod random;
 
 use std::time::{Duration, Instant};
 
@@ -57,9 +59,11 @@ pub(crate) fn run(text: &str, engine: Engine, budget: Duration) -> Planned {
     }
 }
 
-/// The value behind an option.
-pub(crate) fn value(name: &str) -> Option<String> {
-    std::env::args().skip_while(|arg| arg != name).nth(1)
+/// Most memory that this process has had so far, in KiB; `None` where the system doesn't say.
+pub(crate) fn peak_kib() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
+    line.split_whitespace().nth(1)?.parse().ok()
 }
 
 /// NodePool `default` over everything that its requirements admit, and its class.
@@ -73,12 +77,22 @@ pub(crate) fn pool(requirements: &str) -> String {
     )
 }
 
-/// A Deployment of pods that are all alike.
-pub(crate) fn deployment(name: &str, (milli, mib): (u64, u64), replicas: u64) -> String {
+/// A Deployment of pods that are all alike; `requests` as YAML, such as `cpu: 1, memory: 1Gi`.
+pub(crate) fn deployment(name: &str, requests: &str, replicas: u64) -> String {
+    deployment_with(name, "", requests, "", replicas)
+}
+
+/// The same with more labels (`, key: value`) and more of a pod's specification (lines indented by six).
+pub(crate) fn deployment_with(
+    name: &str,
+    labels: &str,
+    requests: &str,
+    specification: &str,
+    replicas: u64,
+) -> String {
     format!(
         "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: {name}, namespace: default}}\nspec:\n  replicas: \
-         {replicas}\n  selector: {{matchLabels: {{app: {name}}}}}\n  template:\n    metadata: {{labels: {{app: {name}}}}}\n    \
-         spec:\n      containers:\n      - {{name: {name}, image: {name}, resources: {{requests: {{cpu: {milli}m, memory: \
-         {mib}Mi}}}}}}\n"
+         {replicas}\n  selector: {{matchLabels: {{app: {name}}}}}\n  template:\n    metadata: {{labels: {{app: {name}{labels}}}}}\n    \
+         spec:\n{specification}      containers:\n      - {{name: {name}, image: {name}, resources: {{requests: {{{requests}}}}}}}\n"
     )
 }

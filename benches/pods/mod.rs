@@ -3,6 +3,8 @@
 //! CPU requests are the round figures that people write (or, in `uniform`, any); memory follows CPU at about 2 GiB a core,
 //! log-normally spread; a few Deployments are large and many are small.
 
+use crate::common::random::Random;
+
 /// A mix of pods.
 pub(crate) struct Mix {
     /// Its name.
@@ -58,7 +60,7 @@ pub(crate) struct Group {
 
 /// Draws the kinds of pods of a mix, their counts adding up to `pods`.
 pub(crate) fn groups(mix: &Mix, pods: u64) -> Vec<Group> {
-    let mut random = Random(42);
+    let mut random = Random::new(42);
     let kinds = mix.kinds.min(pods.div_ceil(10)).max(1);
     let mut drawn: Vec<((u64, u64), f64)> = Vec::new();
     for _ in 0..kinds {
@@ -67,10 +69,10 @@ pub(crate) fn groups(mix: &Mix, pods: u64) -> Vec<Group> {
             cpus => cpus[random.below(cpus.len() as u64) as usize],
         };
         // The sum of twelve uniform numbers less six is nearly normal.
-        let normal: f64 = (0..12).map(|_| random.unit()).sum::<f64>() - 6.0;
+        let normal: f64 = (0..12).map(|_| unit(&mut random)).sum::<f64>() - 6.0;
         let gib = milli as f64 / 1000.0 * 2.0 * (mix.spread * normal + mix.shift).exp2();
         let mib = ((gib * 16.0).round() as u64).clamp(1, 256 * 16) * 64;
-        drawn.push(((milli, mib), (-random.unit().ln()).powf(1.5)));
+        drawn.push(((milli, mib), (-unit(&mut random).ln()).powf(1.5)));
     }
     let total: f64 = drawn.iter().map(|(_, weight)| weight).sum();
     let mut left = pods;
@@ -89,24 +91,7 @@ pub(crate) fn groups(mix: &Mix, pods: u64) -> Vec<Group> {
     groups
 }
 
-/// SplitMix64.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        mixed ^ (mixed >> 31)
-    }
-
-    fn below(&mut self, end: u64) -> u64 {
-        self.next() % end
-    }
-
-    /// Above 0, at most 1.
-    fn unit(&mut self) -> f64 {
-        ((self.next() >> 11) + 1) as f64 / (1_u64 << 53) as f64
-    }
+/// Above 0, at most 1.
+fn unit(random: &mut Random) -> f64 {
+    ((random.next() >> 11) + 1) as f64 / (1_u64 << 53) as f64
 }
