@@ -51,7 +51,15 @@ fn wrong_usage_ends_with_status_1_and_says_what_is_expected() {
         (&["plan"][..], "--filename"),
         (&["plan", "-f", "-", "--nonsense"], "--nonsense"),
         (&["plan", "-f", "-", "--time-budget", "soon"], "300ms, 1s or 2m"),
-        (&["plan", "-f", "-", "--gap=-3"], "0.005 or 0.5%"),
+        (&["plan", "-f", "-", "--time-budget", "-1s"], "300ms, 1s or 2m"),
+        (&["plan", "-f", "-", "--time-budget", "0s"], "above zero"),
+        (&["plan", "-f", "-", "--gap", "-3"], "0.005 or 0.5%"),
+        (&["plan", "-f", "-", "--gap", "near"], "0.005 or 0.5%"),
+        (&["plan", "-f", "-", "--gap", "5"], "1 or 100% at most"),
+        (
+            &["plan", "-f", "-", "--engine", "magic"],
+            "possible values: auto, greedy, ilp",
+        ),
         (&["plan", "-f", "-", "--now", "noon"], "2026-01-07T09:00:00Z"),
         (
             &["plan", "-f", "-", "-o", "xml"],
@@ -109,7 +117,15 @@ fn every_shell_has_a_completion_script() {
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
         let output = dovetail(&["completions", shell], "");
         assert_eq!(output.status.code(), Some(0));
-        assert!(out(&output).contains("time-budget"), "{shell}");
+        // The others' scripts name no values.
+        let values: &[&str] = if matches!(shell, "bash" | "zsh" | "fish") {
+            &["greedy", "ilp", "auto"]
+        } else {
+            &[]
+        };
+        for word in ["time-budget", "gap", "engine"].iter().chain(values) {
+            assert!(out(&output).contains(word), "{shell}: {word}");
+        }
     }
 }
 
@@ -173,6 +189,88 @@ fn json_is_the_plan_document() {
         .map(|launch| launch.price.cost().micros())
         .sum();
     assert_eq!(body.cost.launched.micros(), launched);
+}
+
+/// Five pods that Karpenter's order puts on one large node, though a small one each costs little more than half.
+const DEAR: &str = "
+apiVersion: dovetail.sh/v1alpha1
+kind: Catalog
+metadata: {name: two}
+spec:
+  zones: [us-east-1a]
+  instanceTypes:
+  - {name: c7i.large, capacity: {cpu: 2, memory: 4Gi, pods: 29}, allocatable: {cpu: 2, memory: 4Gi, pods: 29}, onDemand: 0.1}
+  - {name: c7i.4xlarge, capacity: {cpu: 16, memory: 32Gi, pods: 234}, allocatable: {cpu: 16, memory: 32Gi, pods: 234}, onDemand: 0.9}
+---
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: default}
+spec: {template: {spec: {nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}, requirements: []}}}
+---
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata: {name: default}
+spec: {amiFamily: AL2023}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: shop}
+spec:
+  replicas: 5
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec: {containers: [{name: web, image: web, resources: {requests: {cpu: 1500m, memory: 1Gi}}}]}
+";
+
+#[test]
+fn every_engine_plans_and_says_how_the_cost_came_down() {
+    let cost = |document: &serde_json::Value| document["cost"]["launched"].as_f64().unwrap();
+    let names = |document: &serde_json::Value| -> Vec<String> {
+        let phases = document["work"]["phases"].as_array().unwrap();
+        let name = |phase: &serde_json::Value| phase["name"].as_str().unwrap().to_owned();
+        phases.iter().map(name).collect()
+    };
+    let greedy = plan_json(&["--engine", "greedy"], DEAR);
+    assert_eq!(names(&greedy), ["greedy", "lower bound"]);
+    assert!((cost(&greedy) - 0.9).abs() < 1e-9, "{greedy}");
+    for engine in ["ilp", "auto"] {
+        let document = plan_json(&["--engine", engine], DEAR);
+        assert!((cost(&document) - 0.5).abs() < 1e-9, "{engine}: {document}");
+        assert_eq!(document["work"]["failures"], 0);
+        let phases = document["work"]["phases"].as_array().unwrap();
+        assert!((phases[0]["cost"].as_f64().unwrap() - 0.9).abs() < 1e-9);
+        let last = phases.last().unwrap();
+        assert_eq!(last["cost"], document["cost"]["launched"]);
+        assert_eq!(last["bound"], document["cost"]["lowerBound"]);
+        let text = plan(&["--engine", engine, "--verbose"], DEAR);
+        assert!(text.contains("Search: greedy $0.90/h → "), "{text}");
+    }
+    assert!(!plan(&["--engine", "greedy", "--verbose"], DEAR).contains("Search:"));
+    assert!(
+        !plan(&[], DEAR).contains("Search:"),
+        "only who asks for everything sees it"
+    );
+}
+
+#[test]
+fn a_gap_on_the_command_line_wins_over_the_smallest_of_the_policies() {
+    let policy = |name: &str, pool: &str, gap: &str| {
+        format!(
+            "---\napiVersion: dovetail.sh/v1alpha1\nkind: PackingPolicy\nmetadata: {{name: {name}}}\n\
+             spec: {{nodePools: [{pool}], solver: {{gap: {gap}, timeBudget: 20s}}}}\n"
+        )
+    };
+    // With so wide a gap the first plan is near enough; without, the search goes on.
+    let phases = |document: serde_json::Value| document["work"]["phases"].as_array().unwrap().len();
+    let wide = format!("{DEAR}{}", policy("wide", "default", "100%"));
+    assert_eq!(phases(plan_json(&[], &wide)), 2);
+    assert!(phases(plan_json(&["--gap", "0"], &wide)) > 2);
+    let pool = DEAR.split("---\n").nth(1).unwrap();
+    let second = pool.replace("metadata: {name: default}", "metadata: {name: second}");
+    let both = format!("{wide}---\n{second}{}", policy("narrow", "second", "0.1%"));
+    assert!(phases(plan_json(&[], &both)) > 2, "the smallest counts");
+    assert_eq!(phases(plan_json(&["--gap", "100%"], &both)), 2, "the option wins");
 }
 
 #[test]

@@ -200,13 +200,11 @@ impl<'a> Ladder<'a> {
 
     /// Enters what an engine found; it becomes the incumbent if it is better and sound.
     fn enter(&mut self, name: &str, start: Duration, found: Result<Packing, String>) {
-        let mut micros = None;
         let failed = match found {
             Ok(mut packing) => {
                 if self.problem.side.is_empty() {
                     karpenter_order::complete(self.problem, &mut packing);
                 }
-                micros = Some(self.price_of(&packing));
                 self.propose(packing).err()
             }
             Err(reason) => Some(reason),
@@ -216,7 +214,7 @@ impl<'a> Ladder<'a> {
         self.work.phases.push(Phase {
             name: name.to_owned(),
             seconds: self.quota.elapsed().saturating_sub(start),
-            cost: cost(micros.or(best.map(|best| self.price_of(best))).unwrap_or(0)),
+            cost: cost(best.map_or(0, |best| self.price_of(best))),
             bound: cost(best.map_or(0, |best| self.bound(best))),
             failed,
         });

@@ -49,6 +49,7 @@ Examples:
   kubectl get ... -A -o yaml | dovetail plan -f -       from standard input
   dovetail plan -f dump.yaml -o html > plan.html        the packing as a page
   dovetail plan -f dump.yaml -o yaml | kubectl create -f -
+  dovetail plan -f dump.yaml --time-budget 30s --gap 0.1%   search longer and nearer to the least possible cost
   dovetail plan -f dump.yaml --set nodepool/default.spec.limits.cpu=200
   dovetail plan -f dump.yaml -o json > before.json
   dovetail plan -f dump.yaml -f new-nodepool.yaml --diff before.json
@@ -149,7 +150,7 @@ pub struct InputArgs {
 /// How hard to think.
 #[derive(Args, Debug)]
 pub struct SolveArgs {
-    /// Which engines may run: the baseline alone, or all of them
+    /// Which engines may run
     #[arg(
         long,
         value_enum,
@@ -158,11 +159,23 @@ pub struct SolveArgs {
         help_heading = "Solver"
     )]
     pub engine: EngineName,
-    /// Time for improving the first plan: 300ms, 1s, 2m [default: the PackingPolicies' least, else 1s]
-    #[arg(long, value_name = "DURATION", value_parser = parse_duration, help_heading = "Solver")]
+    /// When to answer with the best plan found: after 300ms, 1s, 2m [default: the PackingPolicies' least, else 1s]
+    #[arg(
+        long,
+        value_name = "DURATION",
+        value_parser = parse_budget,
+        allow_hyphen_values = true,
+        help_heading = "Solver"
+    )]
     pub time_budget: Option<Duration>,
     /// Stop improving this near to the lower bound: 0.005 or 0.5% [default: the PackingPolicies' least, else 0.5%]
-    #[arg(long, value_name = "SHARE", value_parser = parse_gap, help_heading = "Solver")]
+    #[arg(
+        long,
+        value_name = "SHARE",
+        value_parser = parse_gap,
+        allow_hyphen_values = true,
+        help_heading = "Solver"
+    )]
     pub gap: Option<Gap>,
     /// Seed of all ties broken at random
     #[arg(long, value_name = "NUMBER", default_value_t = 0, help_heading = "Solver")]
@@ -186,8 +199,7 @@ pub enum EngineName {
     Auto,
     /// First-fit decreasing in Karpenter's order: the baseline
     Greedy,
-    /// Refused for now.
-    #[value(hide = true)]
+    /// After the greedy ones only those that rest on linear and integer programs
     Ilp,
 }
 
@@ -302,15 +314,31 @@ fn parse_duration(text: &str) -> Result<Duration, String> {
     if text.is_empty() { Err(wrong()) } else { Ok(total) }
 }
 
-/// `0.005` or `0.5%`, in millionths.
+/// A duration that leaves time for something.
+fn parse_budget(text: &str) -> Result<Duration, String> {
+    let budget = parse_duration(text)?;
+    if budget.is_zero() {
+        return Err(
+            "expected a duration above zero such as 300ms (--engine greedy plans without improving)"
+                .to_owned(),
+        );
+    }
+    Ok(budget)
+}
+
+/// `0.005` or `0.5%`, in millionths; one at most.
 fn parse_gap(text: &str) -> Result<Gap, String> {
     use dovetail_solver::model::money::Price;
+    const WHOLE: u64 = 1_000_000;
     let wrong = || "expected a share such as 0.005 or 0.5%".to_owned();
     let (number, divisor) = match text.strip_suffix('%') {
         Some(number) => (number, 100),
         None => (text, 1),
     };
     let millionths = Price::parse(number).map_err(|_| wrong())?.micros() / divisor;
+    if millionths > WHOLE {
+        return Err(wrong() + ", 1 or 100% at most");
+    }
     Ok(Gap(millionths))
 }
 
@@ -352,11 +380,20 @@ mod tests {
     }
 
     #[test]
+    fn a_budget_is_more_than_nothing() {
+        assert_eq!(parse_budget("1ms"), Ok(Duration::from_millis(1)));
+        for text in ["0s", "0ms", "0m0s", "-1s", "soon"] {
+            assert!(parse_budget(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
     fn a_gap_is_a_share_or_a_percentage() {
         assert_eq!(parse_gap("0.005"), Ok(Gap(5_000)));
         assert_eq!(parse_gap("0.5%"), Ok(Gap(5_000)));
         assert_eq!(parse_gap("0"), Ok(Gap(0)));
-        for text in ["", "%", "-1%", "x", "1.2.3"] {
+        assert_eq!(parse_gap("100%"), Ok(Gap(1_000_000)));
+        for text in ["", "%", "-1%", "x", "1.2.3", "5", "101%", "0.5 %"] {
             assert!(parse_gap(text).is_err(), "{text}");
         }
     }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use dovetail_solver::model::explain::{Reason, Unschedulable};
 use dovetail_solver::model::instance_type::InstanceType;
+use dovetail_solver::model::money::Cost;
 use dovetail_solver::model::name::PodName;
 use dovetail_solver::model::offering::CapacityType;
 use dovetail_solver::model::plan::{Launch, NodeAction, PlanBody, ProofKind, Stopped};
@@ -193,6 +194,19 @@ pub(crate) fn proof(plan: &PlanBody) -> String {
         Stopped::WorkLimit => sentence + "; the work limit ended the search",
         Stopped::Deadline => sentence + "; the time budget ended the search",
     }
+}
+
+/// How the cost came down: `greedy $2.43/h → density $1.67/h → columns $1.66/h`, engines that found nothing cheaper left
+/// out; `None` where the first plan stood.
+pub(crate) fn descent(plan: &PlanBody) -> Option<String> {
+    let mut steps: Vec<(&str, Cost)> = Vec::new();
+    for phase in &plan.work.phases {
+        if steps.last().is_none_or(|(_, cost)| *cost != phase.cost) {
+            steps.push((&phase.name, phase.cost));
+        }
+    }
+    let text = |(name, cost): &(&str, Cost)| format!("{name} {}/h", dollars(cost.micros()));
+    (steps.len() > 1).then(|| steps.iter().map(text).collect::<Vec<_>>().join(" → "))
 }
 
 /// `3 pods pending`.

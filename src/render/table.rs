@@ -5,11 +5,11 @@ use std::fmt::Write as _;
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use dovetail_solver::model::explain::Reason;
-use dovetail_solver::model::plan::{NodeAction, NodePlan};
+use dovetail_solver::model::plan::{NodeAction, NodePlan, PlanBody};
 
 use super::style::{BAD, FAINT, GOOD, HEADING, Paint, STRONG, WARN, plain};
 use super::summary::{
-    LaunchGroup, NO_FIX, Refused, launch_groups, node_counts, pending, proof, refused, uses_spot,
+    LaunchGroup, NO_FIX, Refused, descent, launch_groups, node_counts, pending, proof, refused, uses_spot,
 };
 use super::{Loudness, Origin, Report, counted, dollars, placements, thousands};
 
@@ -40,7 +40,7 @@ macro_rules! line {
 #[must_use]
 pub fn render(report: &Report<'_>, options: TableOptions) -> String {
     let mut text = String::new();
-    header(report, &mut text);
+    header(report, options, &mut text);
     launches(report, options, &mut text);
     existing(report, options, &mut text);
     unplaced(report, options, &mut text);
@@ -52,7 +52,7 @@ pub fn render(report: &Report<'_>, options: TableOptions) -> String {
     text
 }
 
-fn header(report: &Report<'_>, text: &mut String) {
+fn header(report: &Report<'_>, options: TableOptions, text: &mut String) {
     let (plan, cost) = (report.plan, report.plan.cost);
     let (before, after) = node_counts(report.snapshot, plan);
     let change = cost.after - cost.before;
@@ -69,6 +69,7 @@ fn header(report: &Report<'_>, text: &mut String) {
         dollars(change.micros()),
     );
     line!(text, "Cost: {}", proof(plan));
+    search(plan, options, text);
     let spot = if report.origin.spot_is_estimated && uses_spot(plan) {
         "; spot prices are estimates"
     } else {
@@ -79,6 +80,25 @@ fn header(report: &Report<'_>, text: &mut String) {
         report.snapshot.region, report.origin.region_reason
     );
     line!(text, "{}", Paint(FAINT, &region));
+}
+
+/// Which engines brought the cost down, where everything is wanted; those that failed are told in any case.
+fn search(plan: &PlanBody, options: TableOptions, text: &mut String) {
+    if options.verbose
+        && let Some(descent) = descent(plan)
+    {
+        line!(text, "{}", Paint(FAINT, &format!("Search: {descent}")));
+    }
+    for phase in &plan.work.phases {
+        if let Some(failed) = &phase.failed {
+            let failed = format!(
+                "Engine {} failed, which costs its time alone: {}",
+                phase.name,
+                plain(failed)
+            );
+            line!(text, "{}", Paint(WARN, &failed));
+        }
+    }
 }
 
 /// A table without lines, in kubectl's manner.

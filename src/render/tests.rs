@@ -10,7 +10,8 @@ use dovetail_solver::model::node::{Node, NodeStage};
 use dovetail_solver::model::node_pool::{Limits, NodeClass, NodePool};
 use dovetail_solver::model::offering::{CapacityType, Offering};
 use dovetail_solver::model::plan::{
-    Alternative, CostSummary, Gap, Launch, NodeAction, NodePlan, PlanBody, Proof, ProofKind, Stopped, Work,
+    Alternative, CostSummary, Gap, Launch, NodeAction, NodePlan, Phase, PlanBody, Proof, ProofKind, Stopped,
+    Work,
 };
 use dovetail_solver::model::pod::{Owner, Pod, PodPlace, PodSpec};
 use dovetail_solver::model::quantity::Rounding;
@@ -227,6 +228,43 @@ warning: 5 × unknown field (plan --verbose lists them)
 ";
         assert_eq!(text, expected);
     });
+}
+
+#[test]
+fn who_asks_for_everything_sees_how_the_cost_came_down_and_everyone_which_engine_failed() {
+    let phase = |name: &str, micros: i64, failed: Option<&str>| Phase {
+        name: name.to_owned(),
+        seconds: std::time::Duration::ZERO,
+        cost: Cost::from_micros(micros),
+        bound: Cost::default(),
+        failed: failed.map(str::to_owned),
+    };
+    let mut plan = plan();
+    plan.work.phases = vec![
+        phase("greedy", 300_000, None),
+        phase("lower bound", 300_000, None),
+        phase("density", 200_000, None),
+        phase("columns", 200_000, Some("it broke down")),
+        phase("polish", 178_500, None),
+    ];
+    let report = Report {
+        snapshot: &snapshot(),
+        plan: &plan,
+        origin: &origin(),
+    };
+    let text = |verbose: bool| {
+        let options = table::TableOptions { width: None, verbose };
+        without_colour(&table::render(&report, options))
+    };
+    let search = "Search: greedy $0.30/h → density $0.20/h → polish $0.1785/h";
+    assert!(text(true).contains(search), "{}", text(true));
+    assert!(!text(false).contains("Search:"), "{}", text(false));
+    for text in [text(true), text(false)] {
+        assert!(
+            text.contains("Engine columns failed, which costs its time alone: it broke down"),
+            "{text}"
+        );
+    }
 }
 
 #[test]
