@@ -1,18 +1,47 @@
-//! Linear programs: the only place that names a solver.
+//! Linear programs, with and without whole numbers: the only place that names a solver.
 //!
-//! Promises: the same program gives the same numbers (one thread, one seed, rows built in order). Says nothing about
-//! truth: callers verify in integers whatever they conclude from the answer.
+//! Small ones go through good_lp, which has two back ends; those that grow, or have to stop when told, go to HiGHS on a
+//! thread of its own (`solver`). Promises: the same program gives the same numbers (one thread, one seed, rows built in
+//! order). Says nothing about truth: callers verify in integers whatever they conclude from the answer; for programs in
+//! whole numbers [`whole`] does.
 
 #[cfg(feature = "highs")]
 pub mod highs;
 #[cfg(feature = "highs")]
 mod interrupt;
+mod modelled;
 #[cfg(feature = "highs")]
 pub mod run;
 #[cfg(feature = "highs")]
 pub mod solver;
+pub mod whole;
 
-use good_lp::{Expression, ProblemVariables, Solution, SolverModel, Variable, default_solver, variable};
+/// What solves a program. Which of them there are is a matter of features; HiGHS is the usual one where it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BackEnd {
+    /// HiGHS, in C++.
+    #[cfg(feature = "highs")]
+    Highs,
+    /// A simplex in Rust alone.
+    #[cfg(feature = "microlp")]
+    Microlp,
+}
+
+impl BackEnd {
+    /// All that this build has, the usual one first.
+    pub const ALL: &[Self] = &[
+        #[cfg(feature = "highs")]
+        Self::Highs,
+        #[cfg(feature = "microlp")]
+        Self::Microlp,
+    ];
+
+    /// The one that plans are made with.
+    pub const USUAL: Self = Self::ALL[0];
+}
+
+#[cfg(not(any(feature = "highs", feature = "microlp")))]
+compile_error!("one of the features `highs` and `microlp` is needed");
 
 /// Maximise `objective · x` where each row's terms sum to its limit at most and no x is negative.
 #[derive(Clone, Debug, Default)]
@@ -35,71 +64,15 @@ pub struct Row {
 /// An optimal x; `None` where the solver finds none.
 #[must_use]
 pub fn maximise(program: &Program) -> Option<Vec<f64>> {
-    let mut variables = ProblemVariables::new();
-    let columns: Vec<Variable> = program
-        .objective
-        .iter()
-        .map(|_| variables.add(variable().min(0.0)))
-        .collect();
-    let objective: Expression = columns
-        .iter()
-        .zip(&program.objective)
-        .map(|(column, coefficient)| *column * *coefficient)
-        .sum();
-    let mut model = quiet(variables.maximise(objective).using(default_solver));
-    for row in &program.rows {
-        let sum: Expression = row
-            .terms
-            .iter()
-            .map(|(column, coefficient)| columns[*column] * *coefficient)
-            .sum();
-        model.add_constraint(sum.leq(row.limit));
-    }
-    let solution = model.solve().ok()?;
-    let values: Vec<f64> = columns.iter().map(|column| solution.value(*column)).collect();
-    values.iter().all(|value| value.is_finite()).then_some(values)
+    maximise_with(program, BackEnd::USUAL)
 }
 
-#[cfg(feature = "highs")]
-fn quiet(model: good_lp::solvers::highs::HighsProblem) -> good_lp::solvers::highs::HighsProblem {
-    use good_lp::solvers::highs::HighsParallelType;
-    let mut model = model.set_parallel(HighsParallelType::Off).set_threads(1);
-    model.set_verbose(false);
-    model.set_option("random_seed", 0)
-}
-
-#[cfg(not(feature = "highs"))]
-fn quiet<Model>(model: Model) -> Model {
-    model
+/// The same by one of the back ends.
+#[must_use]
+pub fn maximise_with(program: &Program, back_end: BackEnd) -> Option<Vec<f64>> {
+    modelled::maximise(program, back_end)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn finds_a_corner() {
-        let row = |terms: &[(usize, f64)], limit| Row {
-            terms: terms.to_vec(),
-            limit,
-        };
-        let program = Program {
-            objective: vec![3.0, 2.0],
-            rows: vec![row(&[(0, 1.0), (1, 1.0)], 4.0), row(&[(0, 1.0)], 3.0)],
-        };
-        let best = maximise(&program).unwrap();
-        assert!(
-            (best[0] - 3.0).abs() < 1e-6 && (best[1] - 1.0).abs() < 1e-6,
-            "{best:?}"
-        );
-    }
-
-    #[test]
-    fn an_unbounded_program_has_no_answer() {
-        let program = Program {
-            objective: vec![1.0],
-            rows: Vec::new(),
-        };
-        assert_eq!(maximise(&program), None);
-    }
-}
+#[path = "back_ends_tests.rs"]
+mod tests;

@@ -125,6 +125,12 @@ impl<'a> Effort<'a> {
         self.stopped == Stopped::Deadline || self.share_is_over
     }
 
+    /// Units that the engine at work may still spend.
+    #[must_use]
+    pub fn left(&self) -> u64 {
+        self.limit.min(self.share).saturating_sub(self.spent)
+    }
+
     /// Whether the engine at work has to come to an end.
     #[must_use]
     pub fn is_used_up(&self) -> bool {

@@ -5,6 +5,8 @@
 
 #[cfg(feature = "highs")]
 pub mod columns;
+#[cfg(feature = "highs")]
+pub mod compact;
 pub mod density;
 #[cfg(feature = "highs")]
 pub mod dive;
@@ -22,11 +24,15 @@ pub mod lower_bound;
 #[cfg(feature = "highs")]
 pub mod master;
 pub mod merge;
+#[cfg(feature = "highs")]
+pub mod mip;
 pub mod multipliers;
 pub mod price_program;
 pub mod random;
 #[cfg(feature = "highs")]
 pub mod reserve;
+#[cfg(feature = "highs")]
+pub mod restricted;
 pub mod room_volume;
 pub mod search;
 pub mod side;
