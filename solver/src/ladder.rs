@@ -4,6 +4,8 @@
 //! rung that fails or is refused is counted and costs nothing but its own time. Which packing is sound the caller says.
 //! Rungs end by counted effort, and by a share of the time left where a quota knows it.
 
+mod merged;
+
 use std::time::Duration;
 
 use crate::check::Violation;
@@ -17,6 +19,7 @@ use crate::pack::effort::{Effort, Share};
 use crate::pack::farley::Farley;
 use crate::pack::filler::Filler;
 use crate::pack::lower_bound::{self, Prices};
+use crate::pack::merged::MOST_GROUPS;
 use crate::pack::{Packing, karpenter_order, search};
 use crate::quota::Quota;
 
@@ -138,14 +141,18 @@ impl<'a> Ladder<'a> {
         if self.options.engine == Engine::Greedy || self.incumbents.is_empty() {
             return;
         }
-        let mut filler = search::filler(self.problem, prices);
-        self.density(&mut filler);
+        let mut filler = search::filler(self.problem, &prices.values());
         let all = self.options.engine == Engine::Auto;
-        if all {
-            self.improve("improve", IMPROVE, 1, &mut filler);
+        if self.problem.groups.len() > MOST_GROUPS {
+            self.merged(&filler);
+        } else {
+            self.density(&mut filler);
+            if all {
+                self.improve("improve", IMPROVE, 1, &mut filler);
+            }
+            #[cfg(feature = "highs")]
+            self.columns(&filler);
         }
-        #[cfg(feature = "highs")]
-        self.columns(&filler);
         if all || cfg!(not(feature = "highs")) {
             let restarts = RESTARTS * u64::from(self.options.thoroughness);
             self.improve("polish", POLISH, restarts, &mut filler);

@@ -53,7 +53,7 @@ fn a_failing_engine_is_counted_and_costs_nothing_but_itself() {
     ladder.enter("broken", Duration::ZERO, Err("it broke down".to_owned()));
     assert_eq!(ladder.incumbent(), Some(&baseline));
     ladder.price();
-    let mut filler = search::filler(&problem, ladder.prices.as_ref().unwrap());
+    let mut filler = search::filler(&problem, &ladder.prices.as_ref().unwrap().values());
     ladder.density(&mut filler);
 
     let rungs = ladder.end();

@@ -19,11 +19,10 @@ use super::filler::Filler;
 use super::generator::{Generator, Look, WORTHWHILE};
 use super::ledger::Ledger;
 use super::master::{Master, Pattern, Relaxed};
+use super::merged::MOST_GROUPS;
 use super::valuation::{Rules, Valuation};
 use super::{Filling, Launched, Packing, density, downsize};
 
-/// Groups beyond which the master program would take too long to pay.
-const MOST_GROUPS: usize = 600;
 /// Rounds of generating between two rounds of fixing, and the nodes of the tree for each kind.
 const ROUNDS: u32 = 8;
 const NODES: u64 = 200;

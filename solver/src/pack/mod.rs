@@ -24,6 +24,7 @@ pub mod lower_bound;
 #[cfg(feature = "highs")]
 pub mod master;
 pub mod merge;
+pub mod merged;
 #[cfg(feature = "highs")]
 pub mod mip;
 pub mod multipliers;

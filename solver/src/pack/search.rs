@@ -8,7 +8,6 @@ use crate::lower::Problem;
 
 use super::effort::Effort;
 use super::filler::Filler;
-use super::lower_bound::Prices;
 use super::random::Random;
 use super::{Packing, density, downsize, improve};
 
@@ -21,11 +20,11 @@ const RESTART_STRENGTH: f64 = 0.5;
 /// The part of all pods' worth that is spread over them by size, so that none is worth nothing.
 const SIZE_SHARE: f64 = 0.01;
 
-/// Fills nodes by what pods are worth under the bound's prices.
+/// Fills nodes by what pods are worth.
 #[must_use]
-pub fn filler<'a>(problem: &'a Problem<'a>, prices: &Prices) -> Filler<'a> {
+pub fn filler<'a>(problem: &'a Problem<'a>, values: &[f64]) -> Filler<'a> {
     let scale = scale(problem, &problem.counts());
-    Filler::new(problem, blended(problem, &prices.values(), &scale), &scale)
+    Filler::new(problem, blended(problem, values, &scale), &scale)
 }
 
 /// Ruin and recreate from the best packing, then from others at random: what one start never reaches another may.
