@@ -47,7 +47,7 @@ impl Baseline {
     pub(crate) fn read(path: &Path) -> Result<Self> {
         let hint = "`--save [NAME]` makes one";
         let text = std::fs::read_to_string(path)
-            .with_context(|| format!("no baseline in {}; {hint}", path.display()))?;
+            .with_context(|| format!("no baseline {}; {hint}", path.display()))?;
         let shape = || format!("{} is not a baseline of this bench; {hint} anew", path.display());
         let value: serde_json::Value = serde_json::from_str(&text).with_context(shape)?;
         ensure!(

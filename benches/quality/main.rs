@@ -23,6 +23,7 @@ pub(crate) mod svg;
 pub(crate) mod table;
 
 use std::path::PathBuf;
+use std::process::ExitCode;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -34,7 +35,17 @@ use options::{HELP, Options, USUAL_BASELINE};
 use score::{Scored, summaries};
 use sets::Case;
 
-fn main() -> Result<()> {
+fn main() -> ExitCode {
+    match bench() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn bench() -> Result<()> {
     let options = Options::parse(std::env::args().skip(1))?;
     if options.help {
         print!("{HELP}");
@@ -82,6 +93,7 @@ fn report(options: &Options, chosen: &[&Case]) -> Result<()> {
     let scored = Scored::all(chosen, &outcomes);
     let means = table::summary(&summaries(&scored, &options.budgets));
     println!("\n{means}\n{measured}");
+    print!("{}", table::failed_engines(&outcomes));
     if let Some((name, before)) = &before {
         println!("\ndifference to baseline {name} ({})", before.measured);
         println!("{}", before.difference(&outcomes));

@@ -48,9 +48,10 @@ pub(crate) struct Moment {
     pub(crate) seconds: f64,
     /// The cheapest plan so far.
     pub(crate) cost: f64,
-    /// The highest bound so far, where the plan says it.
-    #[serde(default)]
+    /// The highest bound so far, where there is one.
     pub(crate) bound: Option<f64>,
+    /// Why the engine's plan didn't count.
+    pub(crate) failed: Option<String>,
 }
 
 /// Plans an instance in this process.
@@ -81,29 +82,30 @@ pub(crate) fn here(case: &Case, budget: f64) -> Result<Outcome> {
         freeze: planned.freeze.as_secs_f64(),
         plan: planned.plan.as_secs_f64(),
         peak_kib: peak_kib(),
-        phases: moments(&body.work)?,
+        phases: moments(&body.work),
     })
 }
 
 /// The engines one after the other, cheapest cost and highest bound so far.
-fn moments(work: &Work) -> Result<Vec<Moment>> {
+fn moments(work: &Work) -> Vec<Moment> {
     let mut moments: Vec<Moment> = Vec::new();
     for phase in &work.phases {
-        // By way of the document: a plan may say the bound after each engine, or not.
-        let written = serde_json::to_value(phase)?;
-        let bound = ["lowerBound", "bound"]
-            .iter()
-            .find_map(|key| written.get(key)?.as_f64());
-        let before = moments.last();
-        let cost = dollars(phase.cost);
+        let (seconds, cost, bound) = moments.last().map_or((0.0, f64::INFINITY, None), |before| {
+            (before.seconds, before.cost, before.bound)
+        });
+        // What an engine that failed made counts for nothing; the first is the baseline, which is all there is then.
+        let counts = phase.failed.is_none() || moments.is_empty();
+        let own = if counts { dollars(phase.cost) } else { cost };
+        let own_bound = Some(dollars(phase.bound)).filter(|bound| *bound > 0.0);
         moments.push(Moment {
             name: phase.name.clone(),
-            seconds: before.map_or(0.0, |before| before.seconds) + phase.seconds.as_secs_f64(),
-            cost: before.map_or(cost, |before| before.cost.min(cost)),
-            bound: bound.map(|bound| before.and_then(|before| before.bound).unwrap_or(0.0).max(bound)),
+            seconds: seconds + phase.seconds.as_secs_f64(),
+            cost: cost.min(own),
+            bound: bound.into_iter().chain(own_bound).reduce(f64::max),
+            failed: phase.failed.clone(),
         });
     }
-    Ok(moments)
+    moments
 }
 
 fn dollars(cost: Cost) -> f64 {

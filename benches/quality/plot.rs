@@ -11,7 +11,7 @@ const COLOURS: [&str; 5] = ["#0072b2", "#d55e00", "#999999", "#009e73", "#cc79a7
 /// Percent below which a gap is drawn as this one.
 const LEAST_GAP: f64 = 0.01;
 /// Seconds at which the first engine is taken to have ended at the earliest.
-const EARLIEST: f64 = 0.000_1;
+const EARLIEST: f64 = 0.001;
 /// Points of a mean curve within a run.
 const STEPS: i32 = 60;
 
@@ -88,7 +88,7 @@ fn mean_by_budget(scored: &[Scored<'_>], budgets: &[f64], set: &str, colour: &'s
     Curve {
         title: set.to_owned(),
         colour,
-        style: Style::Thick,
+        style: Style::Marked,
         points: budgets.iter().filter_map(point).collect(),
     }
 }

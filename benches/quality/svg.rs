@@ -29,6 +29,8 @@ pub(crate) enum Style {
     Thin,
     /// A mean.
     Thick,
+    /// A mean of few points, each marked.
+    Marked,
     /// A mean of another kind.
     Dashed,
 }
@@ -118,7 +120,7 @@ pub(crate) fn chart(title: &str, x: Axis, y: Axis, y_words: &str, curves: &[Curv
 fn polyline(curve: &Curve, x: Axis, y: Axis) -> String {
     let look = match curve.style {
         Style::Thin => "stroke-width=\"0.7\" stroke-opacity=\"0.35\"",
-        Style::Thick => "stroke-width=\"2.5\"",
+        Style::Thick | Style::Marked => "stroke-width=\"2.5\"",
         Style::Dashed => "stroke-width=\"1.8\" stroke-dasharray=\"6 4\"",
     };
     let points: Vec<String> = curve
@@ -132,7 +134,7 @@ fn polyline(curve: &Curve, x: Axis, y: Axis) -> String {
         curve.colour,
         points.join(" ")
     );
-    if curve.style == Style::Thick {
+    if curve.style == Style::Marked {
         for (point, value) in points.iter().zip(&curve.points) {
             let (at_x, at_y) = point.split_once(',').unwrap_or_default();
             let _ = writeln!(

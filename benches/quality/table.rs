@@ -1,9 +1,11 @@
 //! The figures as lines of text.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use serde::Serialize;
 
+use super::measure::Outcome;
 use super::score::{Scored, Summary};
 
 /// Heads the lines of single instances.
@@ -108,6 +110,23 @@ fn summary_line(line: &Summary) -> String {
         line.longest,
         mib(line.peak_kib),
     )
+}
+
+/// A line for each engine that failed somewhere: how often, and why the first time.
+pub(crate) fn failed_engines(outcomes: &[Outcome]) -> String {
+    let mut failures: BTreeMap<&str, (usize, String)> = BTreeMap::new();
+    for outcome in outcomes {
+        for moment in &outcome.phases {
+            if let Some(why) = &moment.failed {
+                let first = || (0, format!("{} at {} s: {why}", outcome.case, outcome.budget));
+                failures.entry(&moment.name).or_insert_with(first).0 += 1;
+            }
+        }
+    }
+    failures
+        .iter()
+        .map(|(engine, (count, first))| format!("engine {engine} failed {count} times, first in {first}\n"))
+        .collect()
 }
 
 fn ratio(ratio: Option<f64>) -> String {

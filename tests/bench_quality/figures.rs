@@ -40,12 +40,14 @@ fn outcome(case: &str, budget: f64, cost: f64) -> Outcome {
                 seconds: 0.001,
                 cost: 10.0,
                 bound: Some(7.0),
+                failed: None,
             },
             Moment {
                 name: "columns".to_owned(),
                 seconds: budget,
                 cost,
                 bound: Some(7.5),
+                failed: None,
             },
         ],
     }
@@ -114,6 +116,22 @@ fn every_figure_of_a_line_stands_below_its_word() {
 }
 
 #[test]
+fn engines_that_fail_are_counted_by_name() {
+    let mut outcomes = [outcome(TRIPLETS[0], 1.0, 8.0), outcome(TRIPLETS[1], 1.0, 9.0)];
+    assert_eq!(table::failed_engines(&outcomes), "");
+    for outcome in &mut outcomes {
+        outcome.phases[1].failed = Some("refused".to_owned());
+    }
+    assert_eq!(
+        table::failed_engines(&outcomes),
+        format!(
+            "engine columns failed 2 times, first in {} at 1 s: refused\n",
+            TRIPLETS[0]
+        )
+    );
+}
+
+#[test]
 fn a_baseline_comes_back_and_shows_what_moved() {
     let folder = tempfile::tempdir().unwrap();
     let path = Baseline::path(folder.path(), "then");
@@ -151,7 +169,7 @@ fn a_baseline_that_is_missing_or_of_another_shape_is_said_so() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("b.json");
     let message = || format!("{:#}", Baseline::read(&path).unwrap_err());
-    assert!(message().contains("no baseline in"), "{}", message());
+    assert!(message().contains("no baseline "), "{}", message());
     for (text, words) in [
         ("{", "is not a baseline"),
         ("{}", "has format null"),
