@@ -189,7 +189,8 @@ impl<'a> Ladder<'a> {
             .prices
             .as_ref()
             .map_or(0, |prices| prices.bound(self.problem, &placed));
-        by_prices.max(self.farley.as_ref().map_or(0, |farley| farley.bound(&placed)))
+        let bound = by_prices.max(self.farley.as_ref().map_or(0, |farley| farley.bound(&placed)));
+        lower_bound::attainable(self.problem, &placed, bound)
     }
 
     /// The cost at which a packing is good enough.

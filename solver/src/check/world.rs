@@ -206,10 +206,16 @@ pub(super) fn add(sums: &mut Sums, amounts: &[u64]) {
     }
 }
 
-/// Names in the order of a hash: comparing integers beats comparing long texts that start alike. Equal hashes keep the
-/// order of the names, so that no choice of names makes a lookup slow.
+/// Names in the order of a hash: comparing integers beats comparing long texts that start alike. A directory by the first
+/// bits of the hash says where to look, since halving a million entries twenty times misses the cache each time. Equal
+/// hashes keep the order of the names, and what shares its first bits is halved, so that no choice of names makes a
+/// lookup slow.
 struct NameIndex {
     entries: Vec<(u64, usize)>,
+    /// By first bits of the hash: where its entries begin; one more at the end.
+    starts: Vec<usize>,
+    /// Bits of a hash behind the first ones.
+    rest: u32,
 }
 
 impl NameIndex {
@@ -217,12 +223,27 @@ impl NameIndex {
     fn new(hashes: impl Iterator<Item = u64>) -> Self {
         let mut entries: Vec<(u64, usize)> = hashes.zip(0..).collect();
         entries.sort_unstable();
-        Self { entries }
+        let first_bits = entries.len().checked_ilog2().unwrap_or(0).max(1);
+        let rest = u64::BITS - first_bits;
+        let mut starts = Vec::with_capacity((1 << first_bits) + 1);
+        for (at, (hash, _)) in entries.iter().enumerate() {
+            while u64::try_from(starts.len()).is_ok_and(|bucket| bucket <= hash >> rest) {
+                starts.push(at);
+            }
+        }
+        starts.resize((1 << first_bits) + 1, entries.len());
+        Self {
+            entries,
+            starts,
+            rest,
+        }
     }
 
     fn find(&self, hash: u64, compare: impl Fn(usize) -> Ordering) -> Option<usize> {
-        let from = self.entries.partition_point(|(other, _)| *other < hash);
-        let rest = &self.entries[from..];
+        let bucket = usize::try_from(hash >> self.rest).ok()?;
+        let near = &self.entries[self.starts[bucket]..self.starts[bucket + 1]];
+        let from = near.partition_point(|(other, _)| *other < hash);
+        let rest = &near[from..];
         let same = &rest[..rest.partition_point(|(other, _)| *other == hash)];
         let found = same.binary_search_by(|(_, at)| compare(*at)).ok()?;
         Some(same[found].1)
@@ -233,10 +254,46 @@ fn hash_pod(name: &PodName) -> u64 {
     hash(&[&name.namespace, &name.name])
 }
 
-/// FNV-1a with a separator behind each part.
+/// FNV-1a with a separator behind each part, and its bits mixed once more: those of names that differ in a last digit
+/// hardly differ in the first ones otherwise.
 fn hash(parts: &[&str]) -> u64 {
     let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
-    parts.iter().fold(0xcbf2_9ce4_8422_2325, |hash, part| {
+    let hash = parts.iter().fold(0xcbf2_9ce4_8422_2325, |hash, part| {
         step(part.bytes().fold(hash, step), b'/')
-    })
+    });
+    (hash ^ (hash >> 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_is_found_and_no_other() {
+        // Hashes that share their first bits, that are equal, and at both ends of the range.
+        let hashes = [
+            0,
+            1,
+            1,
+            1,
+            5 << 40,
+            6 << 40,
+            1 << 63,
+            (1 << 63) + 1,
+            u64::MAX,
+            u64::MAX,
+        ];
+        let index = NameIndex::new(hashes.iter().copied());
+        for (name, hash) in hashes.iter().enumerate() {
+            assert_eq!(index.find(*hash, |other| other.cmp(&name)), Some(name));
+            assert_eq!(index.find(*hash, |other| other.cmp(&99)), None);
+        }
+        for hash in [2, 7 << 40, (1 << 63) - 1, u64::MAX - 1] {
+            assert_eq!(index.find(hash, |other| other.cmp(&0)), None);
+        }
+        assert_eq!(
+            NameIndex::new(std::iter::empty()).find(7, |other| other.cmp(&0)),
+            None
+        );
+    }
 }

@@ -310,6 +310,28 @@ impl Prices {
     }
 }
 
+/// The least that launches for these pods can cost when they cost at least so much: every cost is a sum of kinds' costs,
+/// so a multiple of what divides all of them. Of nodes that all cost the same it is a whole number of nodes.
+#[must_use]
+pub fn attainable(problem: &Problem<'_>, placed: &[u64], bound: u64) -> u64 {
+    let mut open = FixedBitSet::with_capacity(problem.kinds.len());
+    for (usable, _) in problem.usable.iter().zip(placed).filter(|(_, count)| **count > 0) {
+        open.union_with(usable);
+    }
+    let step = open
+        .ones()
+        .fold(0, |step, kind| common_divisor(step, problem.kinds[kind].cost));
+    bound.checked_next_multiple_of(step).unwrap_or(bound)
+}
+
+fn common_divisor(one: u64, two: u64) -> u64 {
+    if two == 0 {
+        one
+    } else {
+        common_divisor(two, one % two)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -334,6 +356,34 @@ mod tests {
     #[test]
     fn pods_that_fill_nodes_to_the_brim_cost_what_the_nodes_do() {
         assert_eq!(bound(cluster().pods("web", 10, "1", "1Gi")), 500_000);
+    }
+
+    #[test]
+    fn a_cost_is_a_sum_of_the_costs_of_kinds_that_could_be_launched() {
+        let snapshot = Cluster::new()
+            .instance_type(machine("small", "2", "8Gi", "0.06"))
+            .instance_type(machine("large", "4", "16Gi", "0.1"))
+            .instance_type(machine("huge", "64", "256Gi", "1.511"))
+            .pool("default")
+            .pods("wide", 3, "50", "1Gi")
+            .pods("web", 3, "3", "1Gi")
+            .pods("job", 3, "1", "1Gi")
+            .freeze();
+        let problem = lower(&snapshot);
+        let rounded = |placed: [u64; 3], bound| attainable(&problem, &placed, bound);
+        assert_eq!(rounded([1, 0, 0], 1), 1_511_000);
+        assert_eq!(rounded([0, 1, 0], 100_001), 101_000);
+        assert_eq!(rounded([0, 0, 3], 0), 0);
+        assert_eq!(attainable(&problem, &[0, 0, 0], 7), 7, "nothing can be launched");
+        assert_eq!(rounded([1, 0, 0], u64::MAX), u64::MAX);
+    }
+
+    #[test]
+    fn of_nodes_that_cost_the_same_it_takes_whole_ones() {
+        let snapshot = cluster().pods("web", 11, "600m", "1Gi").freeze();
+        let problem = lower(&snapshot);
+        let bound = prices(&problem, &[11]).unwrap().bound(&problem, &[11]);
+        assert_eq!((bound, attainable(&problem, &[11], bound)), (366_667, 400_000));
     }
 
     #[test]
