@@ -10,7 +10,7 @@ use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
 use crate::lower::Problem;
-use crate::lower::rules::resources;
+use crate::lower::side::Place;
 
 use super::downsize::cheapest;
 use super::effort::Effort;
@@ -45,6 +45,9 @@ impl PartialOrd for Candidate {
 /// Packs everything: existing nodes first, then launches, heavier pools before lighter ones.
 #[must_use]
 pub fn pack(problem: &Problem<'_>, filler: &Filler<'_>, effort: &mut Effort<'_>) -> Packing {
+    if problem.side.span_nodes() {
+        return Packing::nothing(problem);
+    }
     let mut left = problem.counts();
     let mut packing = Packing {
         rooms: fill_rooms(problem, filler, &mut left, effort),
@@ -92,14 +95,14 @@ fn fill_rooms(
     let mut groups: Vec<usize> = (0..left.len()).filter(|group| left[*group] > 0).collect();
     let mut rooms = Vec::with_capacity(problem.rooms.len());
     let mut orders = filler.orders(&groups);
-    for room in &problem.rooms {
+    for room in 0..problem.rooms.len() {
         if effort.is_used_up() {
             rooms.push(Filling::new());
             continue;
         }
-        let usable = |group: usize| room.profiles.contains(problem.groups[group].profile);
-        let (value, mut filling) = filler.best(&room.free, usable, left, &orders, effort);
-        let (balanced, other) = filler.balanced(&room.free, usable, left, &groups, effort);
+        let place = Place::Room(room);
+        let (value, mut filling) = filler.best(place, left, &orders, effort);
+        let (balanced, other) = filler.balanced(place, left, &groups, effort);
         if balanced > value || filling.is_empty() {
             filling = other;
         }
@@ -257,18 +260,17 @@ impl Cover<'_> {
         if ledger.allowed(problem, kind) == 0 {
             return None;
         }
-        let usable = |group: usize| problem.usable[group].contains(kind);
-        let room = problem.room(kind);
+        let place = Place::Kind(kind);
         #[expect(clippy::cast_precision_loss, reason = "guidance only")]
         let cost = problem.kinds[kind].cost.max(1) as f64 / self.bias[kind];
-        let (mut value, mut filling) = self.filler.best(room, usable, left, orders, effort);
+        let (mut value, mut filling) = self.filler.best(place, left, orders, effort);
         if filling.is_empty() {
             // Pods that are worth nothing still need a place.
-            let group = groups.iter().copied().find(|group| usable(*group))?;
-            let count = left[group].min(resources::copies(problem.request(group), room));
-            filling = vec![(group, count)];
+            let copies = |group: &usize| (*group, self.filler.copies(*group, place));
+            let (group, copies) = groups.iter().map(copies).find(|(_, copies)| *copies > 0)?;
+            filling = vec![(group, left[group].min(copies))];
         } else if value / cost > WORTH_BALANCING * most {
-            let (balanced, other) = self.filler.balanced(room, usable, left, groups, effort);
+            let (balanced, other) = self.filler.balanced(place, left, groups, effort);
             if balanced > value {
                 (value, filling) = (balanced, other);
             }

@@ -105,6 +105,10 @@ struct Dive<'a> {
 
 impl<'a> Dive<'a> {
     fn new(problem: &'a Problem<'a>, starts: &[&Packing]) -> Result<Option<Self>, Refused> {
+        if !problem.side.is_empty() {
+            // What can't be kept here, [`super::side`] keeps.
+            return Ok(None);
+        }
         let tiers = problem.kinds.iter().map(|kind| kind.tier);
         if problem.is_restricted() && tiers.max() > Some(0) {
             // A limit may push pods to lighter pools, which the generator doesn't look at.

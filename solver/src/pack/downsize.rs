@@ -2,25 +2,47 @@
 
 use crate::lower::Problem;
 use crate::lower::rules::resources;
+use crate::lower::side::Place;
 
 use super::ledger::Ledger;
+use super::side::verdict::on_node_penalty;
 use super::{Filling, Packing, load};
 
 /// The cheapest of some kinds, which come in the order of cost, that may be launched and holds a filling.
 #[must_use]
 pub fn cheapest(problem: &Problem<'_>, filling: &Filling, kinds: &[usize], ledger: &Ledger) -> Option<usize> {
     let load = load(problem, filling);
-    kinds.iter().copied().find(|kind| {
+    let mut holding = kinds.iter().copied().filter(|kind| {
         resources::fits(&load, problem.room(*kind))
             && filling
                 .iter()
                 .all(|(group, _)| problem.usable[*group].contains(*kind))
             && ledger.allowed(problem, *kind) > 0
-    })
+    });
+    if problem.side.penalties.is_empty() {
+        holding.next()
+    } else {
+        holding.min_by_key(|kind| cost(problem, *kind, filling))
+    }
 }
 
-/// Moves every launch to the cheapest kind of its weight that holds it and that limits and supplies admit.
+/// Micro-dollars of one node, with what isn't as wished on it.
+#[must_use]
+pub fn cost(problem: &Problem<'_>, kind: usize, filling: &Filling) -> u64 {
+    let node = problem.kinds[kind].cost;
+    if problem.side.is_empty() {
+        node
+    } else {
+        node + on_node_penalty(&problem.side, Place::Kind(kind), filling)
+    }
+}
+
+/// Moves every launch to the cheapest kind of its weight that holds it and that limits and supplies admit. Not where
+/// rows across nodes tell kinds apart.
 pub fn downsize(problem: &Problem<'_>, packing: &mut Packing) {
+    if problem.side.span_nodes() {
+        return;
+    }
     let mut ledger = Ledger::new(problem);
     for launched in &packing.launched {
         ledger.open(problem, launched.kind, launched.count);
@@ -33,6 +55,7 @@ pub fn downsize(problem: &Problem<'_>, packing: &mut Packing) {
         ledger.close(problem, launched.kind, launched.count);
         if let Some(other) = cheapest(problem, &launched.filling, &cheaper, &ledger)
             && ledger.allowed(problem, other) >= launched.count
+            && cost(problem, other, &launched.filling) < cost(problem, launched.kind, &launched.filling)
         {
             launched.kind = other;
         }

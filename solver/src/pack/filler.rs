@@ -5,9 +5,12 @@
 
 use crate::lower::Problem;
 use crate::lower::rules::resources;
+use crate::lower::side::Place;
 
 use super::Filling;
 use super::effort::Effort;
+use super::side::node::OnNode;
+use super::side::verdict::on_node_penalty;
 
 /// The largest number of groups for which the order by value for the share is made for each kind of node.
 const MOST_SORTED: usize = 400;
@@ -19,6 +22,7 @@ pub struct Filler<'a> {
     pub values: Vec<f64>,
     /// Rank of each group in each fixed order.
     ranks: Vec<Vec<usize>>,
+    rules: OnNode<'a>,
 }
 
 /// The groups at hand in each of the fixed orders.
@@ -65,6 +69,7 @@ impl<'a> Filler<'a> {
             problem,
             values,
             ranks,
+            rules: OnNode::new(problem),
         }
     }
 
@@ -79,28 +84,59 @@ impl<'a> Filler<'a> {
         Orders(self.ranks.iter().map(sorted).collect())
     }
 
-    /// The most valuable filling found for a room, and its value. `usable` says which groups may go there.
+    fn room(&self, place: Place) -> &'a [u64] {
+        match place {
+            Place::Kind(kind) => self.problem.room(kind),
+            Place::Room(room) => &self.problem.rooms[room].free,
+        }
+    }
+
+    fn is_usable(&self, group: usize, place: Place) -> bool {
+        match place {
+            Place::Kind(kind) => self.problem.usable[group].contains(kind),
+            Place::Room(room) => {
+                let profile = self.problem.groups[group].profile;
+                self.problem.rooms[room].profiles.contains(profile)
+            }
+        }
+    }
+
+    /// How many pods of a group alone a place takes.
+    #[must_use]
+    pub fn copies(&self, group: usize, place: Place) -> u64 {
+        if self.is_usable(group, place) {
+            resources::copies(self.problem.request(group), self.room(place)).min(self.rules.most(
+                group,
+                place,
+                &[],
+            ))
+        } else {
+            0
+        }
+    }
+
+    /// The most valuable filling found for a place, and its value.
     pub fn best(
         &self,
-        room: &[u64],
-        usable: impl Fn(usize) -> bool,
+        place: Place,
         left: &[u64],
         orders: &Orders,
         effort: &mut Effort<'_>,
     ) -> (f64, Filling) {
         let mut best = (0.0, Filling::new());
         let mut consider = |filling: Filling| {
-            let value = self.value(&filling);
+            let value = self.value(place, &filling);
             if value > best.0 {
                 best = (value, filling);
             }
         };
         for order in &orders.0 {
-            consider(self.in_order(room, &usable, left, order, effort));
+            consider(self.in_order(place, left, order, effort));
         }
         let groups = &orders.0[0];
         if groups.len() <= MOST_SORTED {
-            consider(self.in_order(room, &usable, left, &self.by_share(room, groups), effort));
+            let order = self.by_share(self.room(place), groups);
+            consider(self.in_order(place, left, &order, effort));
         }
         best
     }
@@ -108,17 +144,18 @@ impl<'a> Filler<'a> {
     /// The same by looking at what is left of the room before each pod; slower.
     pub fn balanced(
         &self,
-        room: &[u64],
-        usable: impl Fn(usize) -> bool,
+        place: Place,
         left: &[u64],
         groups: &[usize],
         effort: &mut Effort<'_>,
     ) -> (f64, Filling) {
-        let problem = self.problem;
+        let (problem, room) = (self.problem, self.room(place));
         let mut rest = room.to_vec();
         let mut filling = Filling::new();
         let mut taken = vec![0; groups.len()];
-        let mut open: Vec<usize> = (0..groups.len()).filter(|at| usable(groups[*at])).collect();
+        let mut open: Vec<usize> = (0..groups.len())
+            .filter(|at| self.is_usable(groups[*at], place))
+            .collect();
         // One over the square of the room: both the request and the rest count as shares of it.
         let inverse: Vec<f64> = room
             .iter()
@@ -144,20 +181,25 @@ impl<'a> Filler<'a> {
                 }
             }
             let Some((_, at)) = best else { break };
-            let copies =
-                resources::copies(problem.request(groups[at]), &rest).min(left[groups[at]] - taken[at]);
+            let copies = resources::copies(problem.request(groups[at]), &rest)
+                .min(left[groups[at]] - taken[at])
+                .min(self.rules.most(groups[at], place, &filling));
+            if copies == 0 {
+                // Nor later: what stands against it stays.
+                open.retain(|other| *other != at);
+                continue;
+            }
             // A quarter at a time: one by one would cost as many rounds as there are pods.
             let count = copies.div_ceil(4);
             resources::take(&mut rest, problem.request(groups[at]), count);
             taken[at] += count;
-        }
-        for (at, group) in groups.iter().enumerate() {
-            if taken[at] > 0 {
-                filling.push((*group, taken[at]));
+            match filling.iter_mut().find(|(group, _)| *group == groups[at]) {
+                Some((_, there)) => *there += count,
+                None => filling.push((groups[at], count)),
             }
         }
         filling.sort_unstable();
-        (self.value(&filling), filling)
+        (self.value(place, &filling), filling)
     }
 
     fn by_share(&self, room: &[u64], groups: &[usize]) -> Vec<usize> {
@@ -174,22 +216,19 @@ impl<'a> Filler<'a> {
         keyed.into_iter().map(|(_, group)| group).collect()
     }
 
-    fn in_order(
-        &self,
-        room: &[u64],
-        usable: impl Fn(usize) -> bool,
-        left: &[u64],
-        order: &[usize],
-        effort: &mut Effort<'_>,
-    ) -> Filling {
-        let mut rest = room.to_vec();
+    fn in_order(&self, place: Place, left: &[u64], order: &[usize], effort: &mut Effort<'_>) -> Filling {
+        let mut rest = self.room(place).to_vec();
         let mut filling = Filling::new();
         let mut looked = 0;
         for group in order {
             looked += 1;
             let request = self.problem.request(*group);
-            let count = resources::copies(request, &rest).min(left[*group]);
-            if count > 0 && usable(*group) {
+            let mut count = resources::copies(request, &rest).min(left[*group]);
+            if count > 0 && self.is_usable(*group, place) {
+                count = count.min(self.rules.most(*group, place, &filling));
+                if count == 0 {
+                    continue;
+                }
                 resources::take(&mut rest, request, count);
                 filling.push((*group, count));
                 if rest[0] == 0 {
@@ -202,11 +241,17 @@ impl<'a> Filler<'a> {
         filling
     }
 
-    fn value(&self, filling: &Filling) -> f64 {
-        filling
-            .iter()
+    /// What the pods are worth, less what isn't as wished.
+    fn value(&self, place: Place, filling: &Filling) -> f64 {
+        let parts = filling.iter();
+        let value: f64 = parts
             .map(|(group, count)| self.values[*group] * float(*count))
-            .sum()
+            .sum();
+        if self.problem.side.is_empty() {
+            value
+        } else {
+            value - float(on_node_penalty(&self.problem.side, place, filling))
+        }
     }
 }
 

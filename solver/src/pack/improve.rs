@@ -5,15 +5,19 @@
 //! differs. Merging, splitting, dropping and downsizing of nodes are all cases of it. Deterministic: seeded and
 //! counted.
 
+use std::collections::BTreeMap;
+
 use crate::lower::Problem;
 use crate::lower::rules::resources;
+use crate::lower::side::Place;
 
 use super::density::Cover;
 use super::effort::Effort;
 use super::filler::Filler;
 use super::ledger::Ledger;
 use super::random::Random;
-use super::{Filling, Launched, Packing, load};
+use super::side::node::OnNode;
+use super::{Filling, Launched, Packing, downsize, load};
 
 /// Kinds that one attempt chooses from, beside those of the nodes it takes back.
 const SAMPLED_KINDS: usize = 24;
@@ -45,6 +49,7 @@ struct Search<'a, 'f> {
     random: Random,
     /// Pods to be packed anew, by group; all zero between attempts.
     left: Vec<u64>,
+    rules: OnNode<'a>,
 }
 
 /// Improves a packing until its launches cost `floor` or the effort granted is used up.
@@ -57,6 +62,9 @@ pub fn improve<'a>(
     seed: u64,
     effort: &mut Effort<'_>,
 ) -> Packing {
+    if problem.side.span_nodes() {
+        return packing;
+    }
     let mut ledger = Ledger::new(problem);
     let mut nodes = Vec::new();
     for launched in std::mem::take(&mut packing.launched) {
@@ -65,7 +73,7 @@ pub fn improve<'a>(
             nodes.push(node(problem, launched.kind, launched.filling.clone()));
         }
     }
-    let mut cost: u64 = nodes.iter().map(|node| problem.kinds[node.kind].cost).sum();
+    let mut cost: u64 = nodes.iter().map(|node| cost_of(problem, node)).sum();
     let mut search = Search {
         problem,
         values: filler.values.clone(),
@@ -75,6 +83,7 @@ pub fn improve<'a>(
         ledger,
         random: Random::new(seed),
         left: vec![0; problem.groups.len()],
+        rules: OnNode::new(problem),
     };
     let mut vain = 0;
     let patience = patience(&search.nodes);
@@ -122,16 +131,17 @@ fn node(problem: &Problem<'_>, kind: usize, filling: Filling) -> Node {
     }
 }
 
+fn cost_of(problem: &Problem<'_>, node: &Node) -> u64 {
+    downsize::cost(problem, node.kind, &node.filling)
+}
+
 impl Search<'_, '_> {
     /// One attempt; what it saves.
     fn attempt(&mut self, effort: &mut Effort<'_>) -> u64 {
         let problem = self.problem;
         let mut taken = self.choose();
         taken.sort_unstable();
-        let before: u64 = taken
-            .iter()
-            .map(|at| problem.kinds[self.nodes[*at].kind].cost)
-            .sum();
+        let before: u64 = taken.iter().map(|at| cost_of(problem, &self.nodes[*at])).sum();
         for at in &taken {
             let node = &self.nodes[*at];
             self.ledger.close(problem, node.kind, 1);
@@ -145,10 +155,11 @@ impl Search<'_, '_> {
             Slips::new()
         };
         let launched = self.recreate(&taken, effort);
-        let after: u64 = launched
+        let launches: u64 = launched
             .iter()
-            .map(|launched| problem.kinds[launched.kind].cost * launched.count)
+            .map(|launched| downsize::cost(problem, launched.kind, &launched.filling) * launched.count)
             .sum();
+        let after = launches + self.cost_of_slips(&slips);
         let complete = self.left.iter().all(|left| *left == 0);
         if complete && after <= before {
             self.accept(&taken, &slips, launched);
@@ -219,6 +230,12 @@ impl Search<'_, '_> {
             if taken.contains(&at) || problem.kinds[node.kind].tier != tier {
                 continue;
             }
+            // What stands on it matters only where there are rules for it.
+            let mut there = if problem.side.is_empty() {
+                Filling::new()
+            } else {
+                node.filling.clone()
+            };
             let mut rest: Vec<u64> = problem
                 .room(node.kind)
                 .iter()
@@ -227,15 +244,38 @@ impl Search<'_, '_> {
                 .collect();
             for group in &groups {
                 let request = problem.request(*group);
-                let count = self.left[*group].min(resources::copies(request, &rest));
+                let count = self.left[*group]
+                    .min(resources::copies(request, &rest))
+                    .min(self.rules.most(*group, Place::Kind(node.kind), &there));
                 if count > 0 && problem.usable[*group].contains(node.kind) {
                     resources::take(&mut rest, request, count);
+                    if !problem.side.is_empty() {
+                        there.push((*group, count));
+                    }
                     self.left[*group] -= count;
                     slips.push((at, *group, count));
                 }
             }
         }
         slips
+    }
+
+    /// What isn't as wished for pods that slip, and because of them.
+    fn cost_of_slips(&self, slips: &Slips) -> u64 {
+        if self.problem.side.is_empty() {
+            return 0;
+        }
+        let mut fillings: BTreeMap<usize, Filling> = BTreeMap::new();
+        for (at, group, count) in slips {
+            let filling = fillings.entry(*at);
+            let filling = filling.or_insert_with(|| self.nodes[*at].filling.clone());
+            filling.push((*group, *count));
+        }
+        let more = fillings.iter().map(|(at, filling)| {
+            let node = &self.nodes[*at];
+            downsize::cost(self.problem, node.kind, filling) - cost_of(self.problem, node)
+        });
+        more.sum()
     }
 
     fn at_hand(&self, taken: &[usize]) -> Vec<usize> {

@@ -10,8 +10,10 @@ use std::collections::BinaryHeap;
 
 use crate::lower::Problem;
 use crate::lower::rules::resources;
+use crate::lower::side::Place;
 
 use super::ledger::Ledger;
+use super::side::node::OnNode;
 use super::{Filling, Launched, Packing};
 
 /// A node that is being filled.
@@ -28,6 +30,9 @@ struct Open {
 /// Packs in Karpenter's order; `by_priority` serves higher priorities first, which Karpenter doesn't.
 #[must_use]
 pub fn pack(problem: &Problem<'_>, by_priority: bool) -> Packing {
+    if problem.side.span_nodes() {
+        return Packing::nothing(problem);
+    }
     let mut order: Vec<usize> = (0..problem.groups.len()).collect();
     if by_priority {
         order.sort_by_key(|group| Reverse(problem.groups[*group].priority));
@@ -41,10 +46,11 @@ pub fn complete(problem: &Problem<'_>, packing: &mut Packing) {
     let order: Vec<usize> = (0..problem.groups.len())
         .filter(|group| packing.left[*group] > 0)
         .collect();
-    if order.is_empty() {
+    if order.is_empty() || problem.side.span_nodes() {
         return;
     }
     let mut state = State::new(problem);
+    state.before.clone_from(&packing.rooms);
     for (free, filling) in state.free.iter_mut().zip(&packing.rooms) {
         for (group, count) in filling {
             resources::take(free, problem.request(*group), *count);
@@ -98,6 +104,9 @@ struct State<'a> {
     open: Vec<Open>,
     /// Open nodes that some later pod may fit.
     live: Vec<usize>,
+    rules: OnNode<'a>,
+    /// By room: what is on it before.
+    before: Vec<Filling>,
 }
 
 impl<'a> State<'a> {
@@ -111,6 +120,8 @@ impl<'a> State<'a> {
             rooms: vec![Filling::new(); problem.rooms.len()],
             open: Vec::new(),
             live: Vec::new(),
+            rules: OnNode::new(problem),
+            before: Vec::new(),
         }
     }
 
@@ -144,14 +155,30 @@ impl<'a> State<'a> {
             if left == 0 {
                 break;
             }
-            let placed = left.min(resources::copies(request, &self.free[at]));
-            if placed > 0 && room.profiles.contains(profile) {
+            let copies = left.min(resources::copies(request, &self.free[at]));
+            if copies == 0 || !room.profiles.contains(profile) {
+                continue;
+            }
+            let placed = copies.min(self.most_in_room(group, at));
+            if placed > 0 {
                 resources::take(&mut self.free[at], request, placed);
                 self.rooms[at].push((group, placed));
                 left -= placed;
             }
         }
         left
+    }
+
+    /// How many pods of a group caps and conflicts admit to a room, beside what is on it.
+    fn most_in_room(&self, group: usize, at: usize) -> u64 {
+        let place = Place::Room(at);
+        match self.before.get(at).filter(|before| !before.is_empty()) {
+            None => self.rules.most(group, place, &self.rooms[at]),
+            Some(before) => {
+                let both = [before.as_slice(), &self.rooms[at]].concat();
+                self.rules.most(group, place, &both)
+            }
+        }
     }
 
     fn place_at(&mut self, group: usize, count: u64, tier: usize) -> u64 {
@@ -192,12 +219,14 @@ impl<'a> State<'a> {
     fn capacity(&self, open: &Open, group: usize) -> u64 {
         let problem = self.problem;
         let request = problem.request(group);
+        let most = self.rules.most(group, Place::Kind(open.booked), &open.filling);
         open.kinds
             .iter()
             .filter(|kind| problem.usable[group].contains(**kind))
             .map(|kind| copies_beside(request, &open.load, problem.room(*kind)))
             .max()
             .unwrap_or(0)
+            .min(most)
     }
 
     /// Books the cheapest kind that holds one more pod of the group, if limits and supplies allow one.
@@ -243,6 +272,9 @@ impl<'a> State<'a> {
             .filter(|kind| problem.kinds[*kind].pool == pool)
             .collect();
         let booked = *kinds.first()?;
+        if self.rules.most(group, Place::Kind(booked), &[]) == 0 {
+            return None;
+        }
         self.ledger.open(problem, booked, 1);
         let open = Open {
             kinds,

@@ -77,6 +77,16 @@ pub struct Packing {
 }
 
 impl Packing {
+    /// Nobody placed: what an engine says of a problem with rows across nodes that it can't hold.
+    #[must_use]
+    pub fn nothing(problem: &Problem<'_>) -> Self {
+        Self {
+            rooms: vec![Filling::new(); problem.rooms.len()],
+            launched: Vec::new(),
+            left: problem.counts(),
+        }
+    }
+
     /// Objective of what it launches and of what isn't as wished, in micro-dollars per hour.
     #[must_use]
     pub fn cost(&self, problem: &Problem<'_>) -> u64 {

@@ -5,4 +5,5 @@
 mod engine;
 #[cfg(feature = "highs")]
 mod examples;
+mod greedy;
 mod meaning;

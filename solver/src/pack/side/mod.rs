@@ -18,6 +18,7 @@ pub mod fill;
 #[cfg(feature = "highs")]
 pub mod generate;
 pub mod linear;
+pub mod node;
 #[cfg(feature = "highs")]
 mod pack;
 #[cfg(feature = "highs")]

@@ -1,0 +1,77 @@
+//! How many pods more one node takes under caps and conflicts: for the engines that fill nodes one by one.
+//!
+//! Only what is forbidden counts. An excess that costs shows in what a packing costs, and in nothing here.
+
+use crate::lower::Problem;
+use crate::lower::side::{Excess, Place, SideRows};
+
+/// Caps and conflicts by group.
+#[derive(Clone, Debug)]
+pub struct OnNode<'a> {
+    side: &'a SideRows,
+    /// By group: caps that it counts for; empty where there are none at all.
+    caps: Vec<Vec<usize>>,
+    /// By group: conflicts that it is in, and whether on the one side.
+    conflicts: Vec<Vec<(usize, bool)>>,
+}
+
+impl<'a> OnNode<'a> {
+    /// Of a problem.
+    #[must_use]
+    pub fn new(problem: &'a Problem<'_>) -> Self {
+        let side = &problem.side;
+        let mut rules = Self {
+            side,
+            caps: Vec::new(),
+            conflicts: Vec::new(),
+        };
+        if side.caps.is_empty() && side.conflicts.is_empty() {
+            return rules;
+        }
+        rules.caps = vec![Vec::new(); problem.groups.len()];
+        rules.conflicts = vec![Vec::new(); problem.groups.len()];
+        for (at, cap) in side.caps.iter().enumerate() {
+            if cap.excess == Excess::Forbidden {
+                for group in cap.groups.ones() {
+                    rules.caps[group].push(at);
+                }
+            }
+        }
+        for (at, conflict) in side.conflicts.iter().enumerate() {
+            for (groups, of_one) in [(&conflict.one, true), (&conflict.other, false)] {
+                for group in groups.ones() {
+                    rules.conflicts[group].push((at, of_one));
+                }
+            }
+        }
+        rules
+    }
+
+    /// How many pods of a group may be added to a node of a place with these pods on it.
+    #[must_use]
+    pub fn most(&self, group: usize, place: Place, filling: &[(usize, u64)]) -> u64 {
+        if self.caps.is_empty() {
+            return u64::MAX;
+        }
+        for (at, of_one) in &self.conflicts[group] {
+            let conflict = &self.side.conflicts[*at];
+            let (against, rooms) = if *of_one {
+                (&conflict.other, &conflict.rooms_with_other)
+            } else {
+                (&conflict.one, &conflict.rooms_with_one)
+            };
+            let there = matches!(place, Place::Room(room) if rooms.contains(room));
+            if there || filling.iter().any(|(other, _)| against.contains(*other)) {
+                return 0;
+            }
+        }
+        let mut most = u64::MAX;
+        for at in &self.caps[group] {
+            let cap = &self.side.caps[*at];
+            let here = filling.iter().filter(|(other, _)| cap.groups.contains(*other));
+            let taken = cap.there(place) + here.map(|(_, count)| count).sum::<u64>();
+            most = most.min(cap.most.saturating_sub(taken));
+        }
+        most
+    }
+}

@@ -1,0 +1,149 @@
+//! The engines that fill nodes one by one: they keep caps and conflicts, count penalties, and leave rows across nodes alone.
+
+use dovetail_solver::lower::Problem;
+use dovetail_solver::lower::side::SideRows;
+use dovetail_solver::pack::effort::{Effort, Share};
+use dovetail_solver::pack::random::Random;
+use dovetail_solver::pack::side::verdict::broken;
+use dovetail_solver::pack::{Packing, karpenter_order, lower_bound, search};
+use dovetail_solver::testing::synthetic::{self, Ingredients, Synthetic, cap, group, problem, zone_spread};
+use dovetail_solver::testing::synthetic_exact::optimum;
+use dovetail_solver::{PlanOptions, Unlimited};
+
+/// What only one node at a time is needed for.
+const LOCAL: Ingredients = Ingredients {
+    spreads: false,
+    together: false,
+    apart: false,
+    rows: false,
+    ..Ingredients::ALL
+};
+
+/// Packings of the engines, the baseline's first, each improved on the one before.
+fn packings(problem: &Problem<'_>) -> Vec<Packing> {
+    let options = PlanOptions::default();
+    let mut effort = Effort::new(&options, &Unlimited);
+    let mut packings = vec![karpenter_order::pack(problem, false)];
+    let Some(prices) = lower_bound::prices(problem, &problem.counts()) else {
+        return packings;
+    };
+    let mut filler = search::filler(problem, &prices);
+    let dense = search::starts(problem, &mut filler, 0, &mut effort);
+    effort.grant(Share {
+        units: 200_000,
+        hundredths: 100,
+    });
+    packings.push(dense.clone());
+    packings.push(search::improved(
+        problem,
+        &mut filler,
+        dense,
+        0,
+        0,
+        1,
+        &mut effort,
+    ));
+    packings
+}
+
+#[test]
+fn caps_conflicts_and_penalties_are_kept_and_counted() {
+    let (mut all, mut exact, mut complete) = (0, [0; 3], 0);
+    for seed in 0..1_500 {
+        let mut random = Random::new(seed);
+        let with = LOCAL.some(&mut random);
+        let snapshot = synthetic::cluster(&mut random, with);
+        let mut problem = problem(&snapshot);
+        problem.side = synthetic::side(&mut random, &problem, with);
+        let best = optimum(&problem).unwrap();
+        let packings = packings(&problem);
+        if packings.len() < 3 {
+            continue;
+        }
+        all += 1;
+        for (at, packing) in packings.iter().enumerate() {
+            assert_eq!(broken(&problem, packing), [], "seed {seed}, engine {at}");
+            let found = (packing.left.iter().sum::<u64>(), packing.cost(&problem));
+            assert!(
+                found >= (best.left, best.cost),
+                "seed {seed}, engine {at}: {packing:?}"
+            );
+            exact[at] += usize::from(found == (best.left, best.cost));
+        }
+        // Completing leaves nothing broken either.
+        let mut rest = packings[2].clone();
+        if let Some(launched) = rest.launched.pop() {
+            for (group, count) in &launched.filling {
+                rest.left[*group] += count * launched.count;
+            }
+            karpenter_order::complete(&problem, &mut rest);
+            assert_eq!(broken(&problem, &rest), [], "seed {seed}, completed");
+            complete += 1;
+        }
+    }
+    println!("of {all}, exact: {exact:?}; completed {complete}");
+    assert!(all > 1_200 && complete > 800, "{all} {complete}");
+    assert!(
+        exact[2] * 100 >= all * 87 && exact[2] > exact[0],
+        "{exact:?} of {all}"
+    );
+}
+
+#[test]
+fn rows_across_nodes_are_left_to_the_engine_that_can_keep_them() {
+    let snapshot = Synthetic::new()
+        .machine("m", 4)
+        .offer_everywhere("m", 100_000)
+        .pods("web", 6, 1_000)
+        .freeze();
+    let mut problem = problem(&snapshot);
+    problem.side.spreads.push(zone_spread(&problem, &["web"], 1));
+    for packing in packings(&problem) {
+        assert_eq!(packing, Packing::nothing(&problem));
+    }
+    problem.side = SideRows::default();
+    for packing in packings(&problem) {
+        assert_eq!(packing.left, [0]);
+    }
+}
+
+/// Five hundred pods that avoid each other, among two thousand others that fill their nodes.
+#[test]
+fn five_hundred_pods_that_avoid_each_other() {
+    let snapshot = Synthetic::new()
+        .machine("s", 2)
+        .offer("s", "zone-a", 100_000, None)
+        .machine("l", 16)
+        .offer("l", "zone-a", 700_000, None)
+        .pods("alone", 500, 1_000)
+        .pods("web", 2_000, 250)
+        .freeze();
+    let mut problem = problem(&snapshot);
+    problem.side.caps.push(cap(&problem, &["alone"], 1));
+    let alone = group(&problem, "alone");
+    for packing in packings(&problem) {
+        assert_eq!(broken(&problem, &packing), []);
+        assert!(packing.left.iter().all(|left| *left == 0));
+        for launched in &packing.launched {
+            let mut here = launched.filling.iter().filter(|(group, _)| *group == alone);
+            assert!(here.all(|(_, count)| *count == 1));
+        }
+    }
+    // Each on a small node with as many of the others beside it: nothing is wasted. Seen one by one, pods that could fill
+    // large nodes look better there.
+    let best = 500 * 100_000;
+    let cost = packings(&problem)[2].cost(&problem);
+    assert!((best..=best * 106 / 100).contains(&cost), "{cost}");
+    #[cfg(feature = "highs")]
+    {
+        use dovetail_solver::pack::side::{Shares, pack};
+        let options = PlanOptions::default();
+        let outcome = pack(
+            &problem,
+            Shares::default(),
+            &mut Effort::new(&options, &Unlimited),
+        );
+        let packing = outcome.unwrap().unwrap().packing.unwrap();
+        assert_eq!(packing.cost(&problem), best);
+    }
+}
