@@ -20,7 +20,8 @@ use super::generator::{Generator, Look, WORTHWHILE};
 use super::ledger::Ledger;
 use super::master::{Master, Pattern, Relaxed};
 use super::merged::MOST_GROUPS;
-use super::valuation::{Rules, Valuation};
+use super::side::node::rules;
+use super::valuation::Valuation;
 use super::{Filling, Launched, Packing, density, downsize};
 
 /// Rounds of generating between two rounds of fixing, and the nodes of the tree for each kind.
@@ -105,10 +106,10 @@ struct Dive<'a> {
 
 impl<'a> Dive<'a> {
     fn new(problem: &'a Problem<'a>, starts: &[&Packing]) -> Result<Option<Self>, Refused> {
-        if !problem.side.is_empty() {
+        let Some(rules) = rules(&problem.side) else {
             // What can't be kept here, [`super::side`] keeps.
             return Ok(None);
-        }
+        };
         let tiers = problem.kinds.iter().map(|kind| kind.tier);
         if problem.is_restricted() && tiers.max() > Some(0) {
             // A limit may push pods to lighter pools, which the generator doesn't look at.
@@ -128,7 +129,7 @@ impl<'a> Dive<'a> {
             ledger.open(problem, launched.kind, launched.count);
             take(&mut left, &launched.filling, launched.count);
         }
-        let Some(generator) = Generator::new(problem, &left, Rules::default()) else {
+        let Some(generator) = Generator::new(problem, &left, rules) else {
             return Ok(None);
         };
         let mut others = left.clone();

@@ -62,7 +62,7 @@ pub struct Generator<'a> {
     candidates: Vec<Candidate>,
     /// By tier: its kinds, cheapest first.
     tiers: Vec<Vec<usize>>,
-    /// By group: what one pod asks for, with a column for each class.
+    /// By group: what one pod asks for, with a column for each class of several groups.
     requests: Vec<Vec<u64>>,
     knapsack: Knapsack,
     nothing_launched: Ledger,
@@ -94,8 +94,15 @@ impl<'a> Generator<'a> {
     #[must_use]
     pub fn new(problem: &'a Problem<'a>, demand: &[u64], rules: Rules) -> Option<Self> {
         let usable: Vec<FixedBitSet> = (0..demand.len()).map(|group| usable(problem, group)).collect();
+        // A class of one group needs no column: it bounds how many of it there are.
+        let shared = || rules.classes.iter().filter(|class| class.groups.len() > 1);
+        let most = |group: usize| {
+            let own = rules.classes.iter().filter(|class| class.groups == [group]);
+            own.map(|class| class.most).min().unwrap_or(u64::MAX)
+        };
+        let most: Vec<u64> = (0..demand.len()).map(most).collect();
         let request = |group: usize| -> Vec<u64> {
-            let classes = rules.classes.iter();
+            let classes = shared();
             let member = classes.map(|class| u64::from(class.groups.binary_search(&group).is_ok()));
             problem.request(group).iter().copied().chain(member).collect()
         };
@@ -107,11 +114,11 @@ impl<'a> Generator<'a> {
                 continue;
             }
             tiers[details.tier].push(kind);
-            let caps = rules.classes.iter().map(|class| class.most);
+            let caps = shared().map(|class| class.most);
             let room: Vec<u64> = problem.room(kind).iter().copied().chain(caps).collect();
             let groups: Vec<(usize, u64)> = (0..demand.len())
                 .filter(|group| demand[*group] > 0 && usable[*group].contains(kind))
-                .map(|group| (group, resources::copies(&requests[group], &room)))
+                .map(|group| (group, resources::copies(&requests[group], &room).min(most[group])))
                 .filter(|(_, copies)| *copies > 0)
                 .collect();
             if groups.is_empty() {

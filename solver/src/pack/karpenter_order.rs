@@ -393,7 +393,7 @@ mod tests {
     fn what_is_left_goes_beside_what_is_placed() {
         let snapshot = Cluster::new()
             .instance_type(machine("small", "2", "8Gi", "0.1"))
-            .pool_with("default", |pool| pool.limits.nodes = Some(3))
+            .pool_with("default", |pool| pool.limits.nodes = Some(4))
             .node("n", "default", "small", "zone-a")
             .pods("web", 3, "1500m", "1Gi")
             .pods("tiny", 4, "500m", "1Gi")

@@ -139,10 +139,5 @@ fn all_side_rows_mixed_and_all_fillings_known() {
 
 #[test]
 fn all_side_rows_mixed_and_fillings_generated() {
-    assert_shares(
-        &tally(0..1_000, Ingredients::ALL, true, GENERATED),
-        900,
-        930,
-        600,
-    );
+    assert_shares(&tally(0..1_000, Ingredients::ALL, true, GENERATED), 900, 930, 600);
 }

@@ -89,6 +89,92 @@ fn caps_conflicts_and_penalties_are_kept_and_counted() {
     );
 }
 
+/// Columns generated and dived without side rows' own program, which takes caps and conflicts alone.
+#[cfg(feature = "highs")]
+mod columns {
+    use dovetail_solver::lower::side::Excess;
+    use dovetail_solver::pack::dive::{Outcome, Shares, pack};
+
+    use super::*;
+
+    const CAPS_AND_CONFLICTS: Ingredients = Ingredients {
+        penalties: false,
+        soft: false,
+        rooms: false,
+        supplies: false,
+        ..LOCAL
+    };
+
+    pub(super) fn outcome(problem: &Problem<'_>) -> Option<Outcome> {
+        let prices = lower_bound::prices(problem, &problem.counts())?;
+        let filler = search::filler(problem, &prices);
+        let start = karpenter_order::pack(problem, false);
+        let share = Share {
+            units: 2_000_000,
+            hundredths: 100,
+        };
+        let shares = Shares {
+            generate: share,
+            dive: share,
+        };
+        let options = PlanOptions::default();
+        let mut effort = Effort::new(&options, &Unlimited);
+        pack(problem, &filler, &[&start], &prices.values(), shares, &mut effort).unwrap()
+    }
+
+    #[test]
+    fn caps_and_conflicts_are_kept_and_tighten_the_bound() {
+        let (mut all, mut exact, mut above) = (0, 0, 0);
+        for seed in 0..1_500 {
+            let mut random = Random::new(seed);
+            let with = CAPS_AND_CONFLICTS.some(&mut random);
+            let snapshot = synthetic::cluster(&mut random, with);
+            let mut problem = problem(&snapshot);
+            let without = outcome(&problem);
+            problem.side = synthetic::side(&mut random, &problem, with);
+            let best = optimum(&problem).unwrap();
+            let Some(outcome) = outcome(&problem) else {
+                continue;
+            };
+            all += 1;
+            let packing = outcome.packing;
+            assert_eq!(broken(&problem, &packing), [], "seed {seed}");
+            let found = (packing.left.iter().sum::<u64>(), packing.cost(&problem));
+            assert!(found >= (best.left, best.cost), "seed {seed}: {packing:?}");
+            exact += usize::from(found == (best.left, best.cost));
+            let (Some(farley), Some(without)) = (outcome.farley, without.and_then(|one| one.farley)) else {
+                continue;
+            };
+            let placed = best.packing.placed(&problem);
+            let bound = farley.bound(&placed);
+            assert!(bound <= best.cost, "seed {seed}: bound {bound} above {best:?}");
+            above += usize::from(bound > without.bound(&placed) && with.caps);
+        }
+        println!("of {all}, exact: {exact}; bound raised by caps: {above}");
+        assert!(
+            all > 1_000 && exact * 100 >= all * 80 && above > 50,
+            "{exact} of {all}, {above}"
+        );
+    }
+
+    #[test]
+    fn what_else_there_is_to_keep_is_left_to_the_program_with_side_rows() {
+        let snapshot = Synthetic::new()
+            .machine("m", 4)
+            .offer_everywhere("m", 100_000)
+            .pods("web", 6, 1_000)
+            .freeze();
+        let mut problem = problem(&snapshot);
+        problem.side.caps.push(cap(&problem, &["web"], 2));
+        assert!(outcome(&problem).is_some());
+        problem.side.caps[0].excess = Excess::Costs(1);
+        assert!(outcome(&problem).is_none());
+        problem.side.caps.clear();
+        problem.side.spreads.push(zone_spread(&problem, &["web"], 1));
+        assert!(outcome(&problem).is_none());
+    }
+}
+
 #[test]
 fn rows_across_nodes_are_left_to_the_engine_that_can_keep_them() {
     let snapshot = Synthetic::new()
@@ -136,6 +222,9 @@ fn five_hundred_pods_that_avoid_each_other() {
     assert!((best..=best * 106 / 100).contains(&cost), "{cost}");
     #[cfg(feature = "highs")]
     {
+        let by_columns = columns::outcome(&problem).unwrap();
+        assert_eq!(by_columns.packing.cost(&problem), best);
+        assert_eq!(broken(&problem, &by_columns.packing), []);
         use dovetail_solver::pack::side::{Shares, pack};
         let options = PlanOptions::default();
         let outcome = pack(

@@ -6,6 +6,8 @@
 
 use std::collections::BTreeMap;
 
+use fixedbitset::FixedBitSet;
+
 use crate::lower::Problem;
 use crate::lower::rules::resources;
 use crate::lower::side::{Cap, Excess, Place};
@@ -127,49 +129,7 @@ impl<'a> Filler<'a> {
             .filter(|(_, value)| *value > 0.0)
             .collect();
         effort.spend(u64::try_from(left.len()).unwrap_or(u64::MAX));
-        self.without_conflicts(place, &worth, left, (floor, nodes), effort)
-    }
-
-    /// Tries each side of the first conflict, until there is none.
-    fn without_conflicts(
-        &mut self,
-        place: Place,
-        worth: &[(usize, f64)],
-        left: &[u64],
-        (floor, nodes): (f64, u64),
-        effort: &mut Effort<'_>,
-    ) -> Filled {
-        let conflicts = &self.problem.side.conflicts;
-        let meet = |groups: &fixedbitset::FixedBitSet| worth.iter().any(|(group, _)| groups.contains(*group));
-        let met = conflicts
-            .iter()
-            .find(|conflict| meet(&conflict.one) && meet(&conflict.other));
-        let Some(conflict) = met else {
-            return self.search(place, worth, left, (floor, nodes), effort);
-        };
-        let without = |groups: &fixedbitset::FixedBitSet| -> Vec<(usize, f64)> {
-            let others = worth.iter().filter(|(group, _)| !groups.contains(*group));
-            others.copied().collect()
-        };
-        let (one, other) = (without(&conflict.other), without(&conflict.one));
-        let first = self.without_conflicts(place, &one, left, (floor, nodes), effort);
-        let mut second = self.without_conflicts(place, &other, left, (floor, nodes), effort);
-        let upper = first.upper.max(second.upper);
-        if first.value >= second.value {
-            second = first;
-        }
-        Filled { upper, ..second }
-    }
-
-    fn search(
-        &mut self,
-        place: Place,
-        worth: &[(usize, f64)],
-        left: &[u64],
-        (floor, nodes): (f64, u64),
-        effort: &mut Effort<'_>,
-    ) -> Filled {
-        let (ways, room) = self.ways(place, worth, left);
+        let (ways, room) = self.ways(place, &worth, left);
         let items: Vec<Item<'_>> = ways
             .iter()
             .enumerate()
@@ -199,8 +159,8 @@ impl<'a> Filler<'a> {
             keep: 1,
             kicks: (KICKS, 0),
         };
-        let none = Conflicts::new();
-        let answer = Knapsack::search(&multipliers, &room, &items, &none, ask, effort);
+        let conflicts = self.conflicts(&ways);
+        let answer = Knapsack::search(&multipliers, &room, &items, &conflicts, ask, effort);
         let (value, best) = answer.fillings.into_iter().next().unwrap_or_default();
         let mut filling: BTreeMap<usize, u64> = BTreeMap::new();
         for (at, count) in best {
@@ -211,6 +171,31 @@ impl<'a> Filler<'a> {
             value,
             upper: answer.upper.min(bound),
         }
+    }
+
+    /// Ways that may not be on a node together.
+    fn conflicts(&self, ways: &[Way]) -> Conflicts {
+        let mut conflicts = Conflicts::new();
+        for conflict in &self.problem.side.conflicts {
+            let of = |groups: &FixedBitSet| -> Vec<usize> {
+                (0..ways.len())
+                    .filter(|at| groups.contains(ways[*at].group))
+                    .collect()
+            };
+            let (one, other) = (of(&conflict.one), of(&conflict.other));
+            for at in &one {
+                conflicts.entry(*at).or_default().extend(&other);
+            }
+            for at in &other {
+                conflicts.entry(*at).or_default().extend(&one);
+            }
+        }
+        for others in conflicts.values_mut() {
+            others.sort_unstable();
+            others.dedup();
+        }
+        conflicts.retain(|_, others| !others.is_empty());
+        conflicts
     }
 
     /// The ways of all groups, and the room with a column for each cap that some of them are under.
@@ -227,15 +212,22 @@ impl<'a> Filler<'a> {
             .collect();
         for cap in &self.problem.side.caps {
             let counts = cap.excess == Excess::Forbidden || ways.len() < MOST_WAYS * worth.len();
-            if counts && worth.iter().any(|(group, _)| cap.groups.contains(*group)) {
+            let mut under_it = worth.iter().filter(|(group, _)| cap.groups.contains(*group));
+            let (first, second) = (under_it.next(), under_it.next());
+            if let (Some((alone, _)), None, Excess::Forbidden) = (first, second, cap.excess) {
+                // No column is needed where one group alone is under it.
+                for way in ways.iter_mut().filter(|way| way.group == *alone) {
+                    way.most = way.most.min(cap.most.saturating_sub(cap.there(place)));
+                }
+            } else if counts && first.is_some() {
                 room.push(cap.most.saturating_sub(cap.there(place)));
                 ways = under(cap, ways, room.len());
             }
         }
         for (group, _) in worth {
-            let number = ways.iter().filter(|way| way.group == *group).count();
-            if number > 1 {
-                room.push(left[*group]);
+            let mut own = ways.iter().filter(|way| way.group == *group);
+            if let (Some(first), Some(_)) = (own.next(), own.next()) {
+                room.push(first.most);
                 for way in &mut ways {
                     way.request.resize(room.len(), 0);
                     if way.group == *group {

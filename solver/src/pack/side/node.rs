@@ -1,9 +1,12 @@
 //! How many pods more one node takes under caps and conflicts: for the engines that fill nodes one by one.
 //!
-//! Only what is forbidden counts. An excess that costs shows in what a packing costs, and in nothing here.
+//! Only what is forbidden counts. An excess that costs shows in what a packing costs, and in nothing here. What running pods
+//! bar from a room is in [`OnNode`]; [`rules`] are of launched nodes alone.
 
 use crate::lower::Problem;
 use crate::lower::side::{Excess, Place, SideRows};
+use crate::pack::knapsack::Conflicts;
+use crate::pack::valuation::{Class, Rules};
 
 /// Caps and conflicts by group.
 #[derive(Clone, Debug)]
@@ -74,4 +77,36 @@ impl<'a> OnNode<'a> {
         }
         most
     }
+}
+
+/// Caps and conflicts for the generator of columns without side rows; `None` where there is more to keep or to count than
+/// those.
+#[must_use]
+pub fn rules(side: &SideRows) -> Option<Rules> {
+    let is_hard = side.caps.iter().all(|cap| cap.excess == Excess::Forbidden);
+    if !is_hard || side.span_nodes() || !side.penalties.is_empty() {
+        return None;
+    }
+    let class = |cap: &crate::lower::side::Cap| Class {
+        groups: cap.groups.ones().collect(),
+        most: cap.most,
+    };
+    let mut conflicts = Conflicts::new();
+    for conflict in &side.conflicts {
+        for one in conflict.one.ones() {
+            for other in conflict.other.ones() {
+                conflicts.entry(one).or_default().push(other);
+                conflicts.entry(other).or_default().push(one);
+            }
+        }
+    }
+    for others in conflicts.values_mut() {
+        others.sort_unstable();
+        others.dedup();
+    }
+    Some(Rules {
+        classes: side.caps.iter().map(class).collect(),
+        conflicts,
+        places: Vec::new(),
+    })
 }
