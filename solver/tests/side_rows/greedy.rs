@@ -27,7 +27,7 @@ fn packings(problem: &Problem<'_>) -> Vec<Packing> {
     let Some(prices) = lower_bound::prices(problem, &problem.counts()) else {
         return packings;
     };
-    let mut filler = search::filler(problem, &prices);
+    let mut filler = search::filler(problem, &prices.values());
     let dense = search::starts(problem, &mut filler, 0, &mut effort);
     effort.grant(Share {
         units: 200_000,
@@ -107,7 +107,7 @@ mod columns {
 
     pub(super) fn outcome(problem: &Problem<'_>) -> Option<Outcome> {
         let prices = lower_bound::prices(problem, &problem.counts())?;
-        let filler = search::filler(problem, &prices);
+        let filler = search::filler(problem, &prices.values());
         let start = karpenter_order::pack(problem, false);
         let share = Share {
             units: 2_000_000,
