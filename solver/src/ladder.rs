@@ -19,8 +19,11 @@ use crate::pack::effort::{Effort, Share};
 use crate::pack::farley::Farley;
 use crate::pack::filler::Filler;
 use crate::pack::lower_bound::{self, Prices};
+#[cfg(feature = "highs")]
+use crate::pack::master::Pattern;
+use crate::pack::memory::Memory;
 use crate::pack::merged::MOST_GROUPS;
-use crate::pack::{Packing, karpenter_order, search};
+use crate::pack::{Filling, Packing, karpenter_order, search};
 use crate::quota::Quota;
 
 /// For the starts of the density greedy: a tenth of a second or so.
@@ -54,6 +57,9 @@ const POLISH: Share = Share {
 /// Looks at all kinds for all groups that column generation takes at least before its master program is worth a dive.
 #[cfg(feature = "highs")]
 const ROUNDS: u64 = 4;
+/// Rounding of the relaxation's values, outward.
+#[cfg(feature = "highs")]
+const WORTH_ITS_COST: f64 = 1.0 + 1e-6;
 /// Starts of ruin and recreate beside the best packing, as far as the effort goes.
 const RESTARTS: u64 = 3;
 /// How many times as long as lifting and checking took longest stays for the end: once for the last engine's find, half of
@@ -76,6 +82,8 @@ pub(crate) struct Rungs {
     pub(crate) work: Work,
     /// What the first packing breaks, where it isn't sound.
     pub(crate) violations: Vec<Violation>,
+    /// Fillings that the best packing and the relaxation used, to be remembered.
+    pub(crate) useful: Vec<Filling>,
 }
 
 /// The climb.
@@ -96,6 +104,7 @@ pub(crate) struct Ladder<'a> {
     /// The plan of the last of them.
     body: Option<PlanBody>,
     violations: Vec<Violation>,
+    useful: Vec<Filling>,
 }
 
 /// A number of micro-dollars as a cost.
@@ -130,11 +139,19 @@ impl<'a> Ladder<'a> {
             incumbents: Vec::new(),
             body: None,
             violations: Vec::new(),
+            useful: Vec::new(),
         }
     }
 
     /// Runs what the options ask for, as long as something may come of it.
-    pub(crate) fn climb(&mut self) {
+    #[cfg_attr(
+        not(feature = "highs"),
+        expect(
+            unused_variables,
+            reason = "column generation alone starts from what is remembered"
+        )
+    )]
+    pub(crate) fn climb(&mut self, memory: &Memory) {
         self.baseline();
         self.price();
         let Some(prices) = &self.prices else { return };
@@ -151,7 +168,7 @@ impl<'a> Ladder<'a> {
                 self.improve("improve", IMPROVE, 1, &mut filler);
             }
             #[cfg(feature = "highs")]
-            self.columns(&filler);
+            self.columns(&filler, memory);
         }
         if all || cfg!(not(feature = "highs")) {
             let restarts = RESTARTS * u64::from(self.options.thoroughness);
@@ -161,12 +178,16 @@ impl<'a> Ladder<'a> {
 
     /// What was found.
     pub(crate) fn end(mut self) -> Rungs {
+        let launched = self.incumbents.last().into_iter().flat_map(|best| &best.launched);
+        self.useful
+            .extend(launched.map(|launched| launched.filling.clone()));
         Rungs {
             bound: self.incumbent().map_or(0, |packing| self.bound(packing)),
             incumbent: self.incumbents.pop().zip(self.body),
             stopped: self.effort.stopped(),
             work: self.work,
             violations: self.violations,
+            useful: self.useful,
         }
     }
 
@@ -312,7 +333,7 @@ impl<'a> Ladder<'a> {
 
     /// Column generation with a dive, from the packings so far.
     #[cfg(feature = "highs")]
-    fn columns(&mut self, filler: &Filler<'a>) {
+    fn columns(&mut self, filler: &Filler<'a>, memory: &Memory) {
         let shares = Shares {
             generate: COLUMNS.generate.times(self.options.thoroughness),
             dive: COLUMNS.dive.times(self.options.thoroughness),
@@ -322,7 +343,11 @@ impl<'a> Ladder<'a> {
             return;
         };
         let start = self.quota.elapsed();
-        let starts: Vec<&Packing> = self.incumbents.iter().rev().collect();
+        let remembered = Packing {
+            launched: memory.recall(self.problem),
+            ..Packing::default()
+        };
+        let starts: Vec<&Packing> = self.incumbents.iter().rev().chain([&remembered]).collect();
         let outcome = dive::pack(
             self.problem,
             filler,
@@ -334,11 +359,28 @@ impl<'a> Ladder<'a> {
         match outcome {
             Ok(Some(outcome)) => {
                 self.farley = outcome.farley;
-                self.work.columns = outcome.columns;
+                self.work.columns = outcome.patterns.len();
+                self.learn(&outcome.patterns, &outcome.values);
                 self.enter("columns", start, Ok(outcome.packing));
             }
             Ok(None) => {}
             Err(refused) => self.enter("columns", start, Err(refused.to_string())),
+        }
+    }
+
+    /// Takes down the fillings that cost no more than their pods are worth: a relaxation uses no others.
+    #[cfg(feature = "highs")]
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "guidance only: what is remembered is verified when it is used"
+    )]
+    fn learn(&mut self, patterns: &[Pattern], values: &[f64]) {
+        for Pattern { kind, filling } in patterns {
+            let worth = |(group, count): &(usize, u64)| values[*group] * *count as f64;
+            let worth: f64 = filling.iter().map(worth).sum();
+            if self.problem.kinds[*kind].cost as f64 <= worth * WORTH_ITS_COST {
+                self.useful.push(filling.clone());
+            }
         }
     }
 

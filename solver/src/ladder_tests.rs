@@ -104,7 +104,7 @@ fn where_all_engines_fail_the_baseline_stands() {
         }
     };
     let mut ladder = Ladder::new(&problem, &options, &Unlimited, &judge);
-    ladder.climb();
+    ladder.climb(&Memory::default());
     let rungs = ladder.end();
     let (packing, _) = rungs.incumbent.unwrap();
     assert_eq!(packing, karpenter_order::pack(&problem, false));
@@ -120,7 +120,7 @@ fn where_nothing_is_sound_the_violations_of_the_baseline_are_told() {
     let options = PlanOptions::default();
     let judge = |_: &Packing| Err(refusal());
     let mut ladder = Ladder::new(&problem, &options, &Unlimited, &judge);
-    ladder.climb();
+    ladder.climb(&Memory::default());
     let rungs = ladder.end();
     assert!(rungs.incumbent.is_none());
     assert_eq!(rungs.violations, refusal());

@@ -23,5 +23,6 @@ mod quota;
 pub mod testing;
 
 pub use options::{Engine, PlanOptions};
-pub use plan::{PlanError, plan};
+pub use pack::memory::Memory;
+pub use plan::{PlanError, plan, plan_with_memory};
 pub use quota::{Quota, Unlimited, WorkLimit};

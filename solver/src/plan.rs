@@ -13,6 +13,7 @@ use crate::model::plan::{Checked, Gap, Plan, PlanBody, ProofKind};
 use crate::model::snapshot::Snapshot;
 use crate::options::PlanOptions;
 use crate::pack::Packing;
+use crate::pack::memory::Memory;
 use crate::quota::Quota;
 
 /// Why there is no plan.
@@ -39,17 +40,33 @@ pub fn plan(
     options: &PlanOptions,
     quota: &dyn Quota,
 ) -> Result<Plan<Checked>, PlanError> {
+    plan_with_memory(snapshot, options, quota, &mut Memory::default())
+}
+
+/// The same with what is remembered of earlier plans, which spares the engines work where little has changed since. The
+/// plan is the same for the same memory; what this one teaches is kept in it.
+///
+/// # Errors
+/// When no engine's plan passes the check.
+pub fn plan_with_memory(
+    snapshot: &Snapshot,
+    options: &PlanOptions,
+    quota: &dyn Quota,
+    memory: &mut Memory,
+) -> Result<Plan<Checked>, PlanError> {
     let problem = lower(snapshot);
     let judge = |packing: &Packing| judged(&problem, packing, options);
     let mut ladder = Ladder::new(&problem, options, quota, &judge);
-    ladder.climb();
+    ladder.climb(memory);
     let Rungs {
         incumbent,
         bound,
         stopped,
         work,
         violations,
+        useful,
     } = ladder.end();
+    memory.keep(&problem, &useful);
     let Some((packing, mut body)) = incumbent else {
         return Err(PlanError::Unsound { violations });
     };

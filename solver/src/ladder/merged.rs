@@ -83,7 +83,7 @@ impl<'a> Ladder<'a> {
         let starts = [&start_packing];
         match dive::pack(&merged.problem, small, &starts, values, shares, &mut self.effort) {
             Ok(outcome) => {
-                let columns = outcome.as_ref().map_or(0, |outcome| outcome.columns);
+                let columns = outcome.as_ref().map_or(0, |outcome| outcome.patterns.len());
                 self.work.columns = columns;
                 let packing = outcome.map_or(start_packing, |outcome| outcome.packing);
                 self.fit("merged columns", start, merged, filler, &packing);

@@ -73,7 +73,7 @@ impl Hasher for Fnv {
 }
 
 /// What makes two pods the same.
-fn identity(spec: &PodSpec) -> impl Hash + Ord + '_ {
+pub(crate) fn identity(spec: &PodSpec) -> impl Hash + Ord + '_ {
     (
         &spec.requests,
         spec.priority,

@@ -43,7 +43,9 @@ pub struct Outcome {
     /// Values that bound every packing, where existing nodes and limited offers don't spoil that.
     pub farley: Option<Farley>,
     /// Fillings that the master program knew in the end.
-    pub columns: usize,
+    pub patterns: Vec<Pattern>,
+    /// What a pod of each group is worth under the relaxation of the whole problem, in micro-dollars.
+    pub values: Vec<f64>,
 }
 
 /// Effort for generating and for diving.
@@ -79,15 +81,18 @@ pub fn pack<'a>(
     } = &mut dive;
     let converged = converge(problem, master, generator, demand, values, effort)?;
     effort.grant(shares.dive);
+    let mut values = values.to_vec();
     if let Some(relaxed) = converged.relaxed {
+        values.clone_from(&relaxed.values);
         dive.run(relaxed, effort)?;
     }
-    let columns = dive.master.patterns().len();
+    let patterns = dive.master.patterns().to_vec();
     let alone = problem.rooms.is_empty() && problem.supplies.is_empty();
     Ok(Some(Outcome {
         packing: dive.finish(filler),
         farley: converged.farley.filter(|_| alone),
-        columns,
+        patterns,
+        values,
     }))
 }
 

@@ -23,6 +23,7 @@ pub mod ledger;
 pub mod lower_bound;
 #[cfg(feature = "highs")]
 pub mod master;
+pub mod memory;
 pub mod merge;
 pub mod merged;
 #[cfg(feature = "highs")]
