@@ -5,6 +5,8 @@
 //! Rungs end by counted effort, and by a share of the time left where a quota knows it.
 
 mod merged;
+#[cfg(feature = "highs")]
+mod programs;
 
 use std::time::Duration;
 
@@ -13,18 +15,17 @@ use crate::lower::Problem;
 use crate::model::money::Cost;
 use crate::model::plan::{Phase, PlanBody, Stopped, Work};
 use crate::options::{Engine, PlanOptions};
-#[cfg(feature = "highs")]
-use crate::pack::dive::{self, Shares};
 use crate::pack::effort::{Effort, Share};
 use crate::pack::farley::Farley;
 use crate::pack::filler::Filler;
 use crate::pack::lower_bound::{self, Prices};
-#[cfg(feature = "highs")]
-use crate::pack::master::Pattern;
 use crate::pack::memory::Memory;
 use crate::pack::merged::MOST_GROUPS;
 use crate::pack::{Filling, Packing, karpenter_order, search};
 use crate::quota::Quota;
+
+#[cfg(feature = "highs")]
+use programs::Choice;
 
 /// For the starts of the density greedy: a tenth of a second or so.
 const DENSITY: Share = Share {
@@ -36,32 +37,16 @@ const IMPROVE: Share = Share {
     units: 12_000_000,
     hundredths: 25,
 };
-/// For generating columns and for diving: half a second and a quarter or so.
-#[cfg(feature = "highs")]
-const COLUMNS: Shares = Shares {
-    generate: Share {
-        units: 30_000_000,
-        hundredths: 60,
-    },
-    dive: Share {
-        units: 20_000_000,
-        hundredths: 60,
-    },
-};
 /// For ruin and recreate in the end.
 const POLISH: Share = Share {
     units: 12_000_000,
     hundredths: 100,
 };
 
-/// Looks at all kinds for all groups that column generation takes at least before its master program is worth a dive.
-#[cfg(feature = "highs")]
-const ROUNDS: u64 = 4;
-/// Rounding of the relaxation's values, outward.
-#[cfg(feature = "highs")]
-const WORTH_ITS_COST: f64 = 1.0 + 1e-6;
 /// Starts of ruin and recreate beside the best packing, as far as the effort goes.
 const RESTARTS: u64 = 3;
+/// Rounds of ruin and recreate in vain after which there are no more.
+const PATIENCE: u32 = 3;
 /// How many times as long as lifting and checking took longest stays for the end: once for the last engine's find, half of
 /// it for the plan, which isn't lifted again, and some since a better packing has more fillings.
 const CHECKS: u32 = 2;
@@ -105,6 +90,8 @@ pub(crate) struct Ladder<'a> {
     body: Option<PlanBody>,
     violations: Vec<Violation>,
     useful: Vec<Filling>,
+    #[cfg(feature = "highs")]
+    choice: Choice,
 }
 
 /// A number of micro-dollars as a cost.
@@ -140,6 +127,8 @@ impl<'a> Ladder<'a> {
             body: None,
             violations: Vec::new(),
             useful: Vec::new(),
+            #[cfg(feature = "highs")]
+            choice: Choice::default(),
         }
     }
 
@@ -165,14 +154,43 @@ impl<'a> Ladder<'a> {
         } else {
             self.density(&mut filler);
             if all {
-                self.improve("improve", IMPROVE, 1, &mut filler);
+                self.improve("improve", IMPROVE, self.options.seed, 1, &mut filler);
             }
             #[cfg(feature = "highs")]
             self.columns(&filler, memory);
         }
+        #[cfg(feature = "highs")]
+        {
+            self.restricted(1);
+            self.compact();
+        }
         if all || cfg!(not(feature = "highs")) {
-            let restarts = RESTARTS * u64::from(self.options.thoroughness);
-            self.improve("polish", POLISH, restarts, &mut filler);
+            self.polish(&mut filler);
+        }
+    }
+
+    /// Ruin and recreate with one seed after another, each time with twice the effort; what it finds is put together anew
+    /// with all else that is known. Ends when that gets nowhere.
+    fn polish(&mut self, filler: &mut Filler<'a>) {
+        let (mut factor, mut left) = (1, self.options.thoroughness.max(1));
+        let mut seed = self.options.seed;
+        let mut vain = 0;
+        while left > 0 && vain < PATIENCE && !self.is_done() {
+            factor = left.min(factor);
+            let before = self.incumbents.len();
+            self.improve("polish", POLISH.times(factor), seed, RESTARTS, filler);
+            #[cfg(feature = "highs")]
+            if factor > 1 || self.incumbents.len() > before {
+                self.restricted(factor);
+            }
+            vain = if self.incumbents.len() > before {
+                0
+            } else {
+                vain + 1
+            };
+            seed = seed.wrapping_add(RESTARTS + 1);
+            left -= factor;
+            factor *= 2;
         }
     }
 
@@ -238,6 +256,11 @@ impl<'a> Ladder<'a> {
             }
             Err(reason) => Some(reason),
         };
+        self.record(name, start, failed);
+    }
+
+    /// Takes down an engine's run, and what is known after it.
+    fn record(&mut self, name: &str, start: Duration, failed: Option<String>) {
         self.work.failures += usize::from(failed.is_some());
         let best = self.incumbent();
         self.work.phases.push(Phase {
@@ -305,17 +328,9 @@ impl<'a> Ladder<'a> {
     fn price(&mut self) {
         let start = self.quota.elapsed();
         self.prices = lower_bound::prices(self.problem, &self.problem.counts());
-        let (Some(best), true) = (self.incumbent(), self.prices.is_some()) else {
-            return;
-        };
-        let phase = Phase {
-            name: "lower bound".to_owned(),
-            seconds: self.quota.elapsed().saturating_sub(start),
-            cost: cost(self.price_of(best)),
-            bound: cost(self.bound(best)),
-            failed: None,
-        };
-        self.work.phases.push(phase);
+        if self.incumbent().is_some() && self.prices.is_some() {
+            self.record("lower bound", start, None);
+        }
     }
 
     /// The density greedy from several starts.
@@ -331,61 +346,8 @@ impl<'a> Ladder<'a> {
         self.enter("density", start, Ok(packing));
     }
 
-    /// Column generation with a dive, from the packings so far.
-    #[cfg(feature = "highs")]
-    fn columns(&mut self, filler: &Filler<'a>, memory: &Memory) {
-        let shares = Shares {
-            generate: COLUMNS.generate.times(self.options.thoroughness),
-            dive: COLUMNS.dive.times(self.options.thoroughness),
-        };
-        let is_begun = !self.is_done() && self.effort.begin(shares.generate, ROUNDS * self.looks());
-        let Some(prices) = self.prices.as_ref().filter(|_| is_begun) else {
-            return;
-        };
-        let start = self.quota.elapsed();
-        let remembered = Packing {
-            launched: memory.recall(self.problem),
-            ..Packing::default()
-        };
-        let starts: Vec<&Packing> = self.incumbents.iter().rev().chain([&remembered]).collect();
-        let outcome = dive::pack(
-            self.problem,
-            filler,
-            &starts,
-            &prices.values(),
-            shares,
-            &mut self.effort,
-        );
-        match outcome {
-            Ok(Some(outcome)) => {
-                self.farley = outcome.farley;
-                self.work.columns = outcome.patterns.len();
-                self.learn(&outcome.patterns, &outcome.values);
-                self.enter("columns", start, Ok(outcome.packing));
-            }
-            Ok(None) => {}
-            Err(refused) => self.enter("columns", start, Err(refused.to_string())),
-        }
-    }
-
-    /// Takes down the fillings that cost no more than their pods are worth: a relaxation uses no others.
-    #[cfg(feature = "highs")]
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "guidance only: what is remembered is verified when it is used"
-    )]
-    fn learn(&mut self, patterns: &[Pattern], values: &[f64]) {
-        for Pattern { kind, filling } in patterns {
-            let worth = |(group, count): &(usize, u64)| values[*group] * *count as f64;
-            let worth: f64 = filling.iter().map(worth).sum();
-            if self.problem.kinds[*kind].cost as f64 <= worth * WORTH_ITS_COST {
-                self.useful.push(filling.clone());
-            }
-        }
-    }
-
     /// Ruin and recreate on the best packing so far, with so many restarts.
-    fn improve(&mut self, name: &str, share: Share, restarts: u64, filler: &mut Filler<'a>) {
+    fn improve(&mut self, name: &str, share: Share, seed: u64, restarts: u64, filler: &mut Filler<'a>) {
         if self.is_done() {
             return;
         }
@@ -394,10 +356,7 @@ impl<'a> Ladder<'a> {
         };
         let start = self.quota.elapsed();
         let floor = self.floor(&best);
-        if !self
-            .effort
-            .begin(share.times(self.options.thoroughness), self.looks())
-        {
+        if !self.effort.begin(share, self.looks()) {
             return;
         }
         let packing = search::improved(
@@ -405,7 +364,7 @@ impl<'a> Ladder<'a> {
             filler,
             best,
             floor,
-            self.options.seed,
+            seed,
             restarts,
             &mut self.effort,
         );

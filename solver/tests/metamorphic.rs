@@ -3,7 +3,7 @@
 
 use dovetail_solver::check::check;
 use dovetail_solver::model::money::Cost;
-use dovetail_solver::model::plan::{Checked, Plan, PlanBody, Work};
+use dovetail_solver::model::plan::{Checked, Gap, Plan, PlanBody, Work};
 use dovetail_solver::model::snapshot::Snapshot;
 use dovetail_solver::testing::build::in_zone;
 use dovetail_solver::testing::build::machine;
@@ -13,7 +13,7 @@ use dovetail_solver::testing::moves::{
     without_pod,
 };
 use dovetail_solver::testing::strategies::{Ingredients, check_cases, cluster};
-use dovetail_solver::{Engine, PlanOptions, Unlimited, plan};
+use dovetail_solver::{Engine, PlanOptions, Unlimited, WorkLimit, plan};
 use proptest::prelude::*;
 
 fn planned(snapshot: &Snapshot) -> Result<Plan<Checked>, TestCaseError> {
@@ -40,7 +40,7 @@ fn bytes(plan: &Plan<Checked>) -> String {
 #[test]
 fn every_plan_checks_and_is_the_same_bytes_again() {
     check_cases(150, &cluster(Ingredients::SMALL), |snapshot| {
-        for which in [Engine::Greedy, Engine::Auto] {
+        for which in [Engine::Greedy, Engine::Ilp, Engine::Auto] {
             let one = engine(&snapshot, which)?;
             let two = engine(&snapshot.clone(), which)?;
             prop_assert_eq!(bytes(&one), bytes(&two));
@@ -51,6 +51,32 @@ fn every_plan_checks_and_is_the_same_bytes_again() {
                 "{:?}",
                 failure.map(|failure| failure.violations)
             );
+        }
+        Ok(())
+    });
+}
+
+/// Whatever the engine and wherever the counted effort ends: no clock, no address and no order of the input has a say.
+#[test]
+fn every_engine_gives_the_same_bytes_under_any_work_limit() {
+    check_cases(40, &cluster(Ingredients::SMALL), |snapshot| {
+        let other = permuted(&snapshot);
+        for engine in [Engine::Greedy, Engine::Ilp, Engine::Auto] {
+            for limit in [0, 20_000, 300_000, 4_000_000] {
+                let options = PlanOptions {
+                    engine,
+                    gap: Gap(0),
+                    work_limit: WorkLimit(Some(limit)),
+                    ..PlanOptions::default()
+                };
+                let planned = |snapshot: &Snapshot| {
+                    plan(snapshot, &options, &Unlimited)
+                        .map_err(|error| TestCaseError::fail(error.to_string()))
+                };
+                let one = planned(&snapshot)?;
+                prop_assert_eq!(bytes(&one), bytes(&planned(&snapshot.clone())?));
+                prop_assert_eq!(bytes(&one), bytes(&planned(&other)?));
+            }
         }
         Ok(())
     });

@@ -9,7 +9,7 @@ use crate::pack::merged::{CLUSTERS, Merged};
 use crate::pack::{Packing, search};
 
 #[cfg(feature = "highs")]
-use super::COLUMNS;
+use super::programs::COLUMNS;
 use super::{IMPROVE, Ladder};
 
 /// For the density greedy on clusters, one start of which takes hundredths of a second.
