@@ -1,6 +1,8 @@
 //! Every file of the fuzz corpus goes the way that its fuzz target would send it: no panic, and what must hold, holds.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+#[path = "../fuzz/src/engines.rs"]
+mod engines;
 #[path = "../fuzz/src/targets.rs"]
 mod targets;
 
@@ -31,4 +33,9 @@ fn requirements() {
 #[test]
 fn manifests() {
     replay("manifests", targets::manifests);
+}
+
+#[test]
+fn engines_agree() {
+    replay("engines_agree", engines::engines_agree);
 }

@@ -112,7 +112,7 @@ fn ties_everywhere() {
     }
     for number in 0..8 {
         cluster = cluster.pods_with(&format!("x{number}"), 5, "1", "4Gi", |spec| {
-            spec.priority = number
+            spec.priority = number;
         });
     }
     // Forty pods, four a node.
