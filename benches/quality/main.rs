@@ -63,7 +63,7 @@ fn bench() -> Result<()> {
         );
         return Ok(());
     }
-    let chosen: Vec<&Case> = cases.iter().filter(|case| options.takes(case)).collect();
+    let chosen = options.choose(&cases);
     ensure!(
         !chosen.is_empty(),
         "no instance has that name: `--all --list` names all"

@@ -12,6 +12,7 @@ cargo bench --bench quality -- [OPTIONS]
   --set NAME,…      only these sets: ec2, vectorpack, vpsolver, caprara-toth, karpenter-mix
   --only TEXT       only instances whose set/name has TEXT in it, whether in the sample or not
   --all             every instance of the chosen sets, not the sample alone
+  --every N         of the chosen ones the first, then every N-th
   --jobs N          so many instances at a time (default: 1; more disturb each other's seconds)
   --save [NAME]     keep the figures as a baseline, after the difference to the one before (default name: default)
   --against NAME    the baseline to show the difference to (default: the one named default, if there is one)
@@ -31,6 +32,7 @@ pub(crate) struct Options {
     pub(crate) sets: Vec<String>,
     pub(crate) only: Option<String>,
     pub(crate) all: bool,
+    pub(crate) every: usize,
     pub(crate) jobs: usize,
     pub(crate) save: Option<String>,
     pub(crate) against: Option<String>,
@@ -49,6 +51,7 @@ impl Default for Options {
             sets: Vec::new(),
             only: None,
             all: false,
+            every: 1,
             jobs: 1,
             save: None,
             against: None,
@@ -75,10 +78,8 @@ impl Options {
                 "--only" => options.only = Some(value()?),
                 "--one" => options.one = Some(value()?),
                 "--against" => options.against = Some(name(value()?)?),
-                "--jobs" => {
-                    options.jobs = value()?.parse().context("--jobs")?;
-                    ensure!(options.jobs > 0, "--jobs: expected 1 or more");
-                }
+                "--jobs" => options.jobs = count(&word, &value()?)?,
+                "--every" => options.every = count(&word, &value()?)?,
                 "--save" => {
                     let named = words.next_if(|word| !word.starts_with("--"));
                     options.save = Some(name(named.unwrap_or_else(|| USUAL_BASELINE.to_owned()))?);
@@ -100,12 +101,27 @@ impl Options {
         Ok(options)
     }
 
-    /// Whether an instance is to run.
-    pub(crate) fn takes(&self, case: &Case) -> bool {
+    /// The instances that are to run.
+    pub(crate) fn choose<'a>(&self, cases: &'a [Case]) -> Vec<&'a Case> {
+        cases
+            .iter()
+            .filter(|case| self.takes(case))
+            .step_by(self.every)
+            .collect()
+    }
+
+    fn takes(&self, case: &Case) -> bool {
         let in_set = self.sets.is_empty() || self.sets.iter().any(|set| set == case.set);
         let by_name = self.only.as_ref().map(|text| case.path().contains(text));
         in_set && by_name.unwrap_or(self.all || case.in_sample)
     }
+}
+
+/// One or more.
+fn count(word: &str, text: &str) -> Result<usize> {
+    let count = text.parse().with_context(|| format!("{word}: \"{text}\""))?;
+    ensure!(count > 0, "{word}: expected 1 or more");
+    Ok(count)
 }
 
 /// Ascending, each once.

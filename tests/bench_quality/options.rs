@@ -36,6 +36,7 @@ fn what_makes_no_sense_is_refused_with_its_name() {
         ("--set ec3", "ec3"),
         ("--save ../x", "../x"),
         ("--jobs 0", "--jobs"),
+        ("--every x", "--every"),
         ("--only", "--only"),
     ] {
         let message = parse(line).unwrap_err();
@@ -46,14 +47,12 @@ fn what_makes_no_sense_is_refused_with_its_name() {
 #[test]
 fn instances_are_chosen_by_set_name_and_sample() {
     let cases = all(false).unwrap();
-    let chosen = |line: &str| {
-        let options = parse(line).unwrap();
-        cases.iter().filter(|case| options.takes(case)).count()
-    };
+    let chosen = |line: &str| parse(line).unwrap().choose(&cases).len();
     assert_eq!(chosen("--all"), cases.len());
     assert_eq!(chosen("--set ec2,vpsolver"), 26);
     assert_eq!(chosen("--set vectorpack --all"), 451);
     assert!(chosen("--set vectorpack") < 40);
+    assert_eq!(chosen("--set vectorpack --all --every 4"), 113);
     assert_eq!(chosen("--only triplet"), 91);
     assert_eq!(chosen("--only triplet --set ec2"), 0);
     assert_eq!(chosen(""), cases.iter().filter(|case| case.in_sample).count());
