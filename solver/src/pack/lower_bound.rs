@@ -11,7 +11,12 @@
 //! Kinds of limited number may have λ_k·W_k > c_k: a node of one saves that much at most, as often as there is one.
 //! Existing nodes that the same profiles may use melt into a volume with prices λ_e of its own and μ ≤ λ_e·w for each
 //! group that fits one of them: pods there are worth λ_e·free at most, and never more than all that could go there.
-//! So cost ≥ Σ d·μ − savings − credits. [`super::price_program`] only suggests λ, from clusters of near-equal groups in
+//!
+//! Parts of nodes can't be bought. Where existing nodes can't take all pods of a group, some r nodes of the kinds it can
+//! use are launched at least: as many as those pods take of the kind that holds most of them. Such a set of kinds is a
+//! cover with a worth σ, and λ_k·W_k + Σ σ ≤ c_k over the covers that k is in: then Σ over p on n of μ_s(p) ≤ c_k(n) − Σ σ,
+//! and summed over launched nodes, of which r or more are in each cover, Σ μ ≤ cost − Σ r·σ.
+//! So cost ≥ Σ d·μ + Σ r·σ − savings − credits. [`super::price_program`] only suggests λ, from clusters of near-equal groups in
 //! place of the groups where those are many: here λ is rounded to integers, scaled down until the inequality of every
 //! kind of unlimited number holds exactly, and μ is the exact minimum for each real group. Cost is a whole number of
 //! micro-dollars, so the bound may be rounded up. Limits only restrict plans: leaving them out keeps the bound valid.
@@ -19,17 +24,21 @@
 //!
 //! Paper: papers.md, 3 (bounds for vector packing).
 
+use std::collections::BTreeMap;
+
 use fixedbitset::FixedBitSet;
 
 use crate::lower::Problem;
 use crate::lower::rules::resources;
 
 use super::merge::clusters;
-use super::price_program::{Block, Item, PriceProgram};
+use super::price_program::{Block, Cover, Item, PriceProgram, Suggestion};
 use super::room_volume::{Volume, volumes};
 
 /// Clusters that stand for all groups where prices are looked for: more hardly raise the bound.
 const MOST_ITEMS: usize = 160;
+/// Pairs of cover and kind up to which covers are looked at, the smallest first: those of few kinds say most.
+const MOST_COVERED: usize = 1_500;
 /// An exact λ counts 2⁻⁵⁶ micro-dollars a base unit: fine enough for bytes; where a product leaves 128 bits there is no bound.
 const SCALE_BITS: u32 = 56;
 
@@ -42,8 +51,19 @@ pub struct Prices {
     alone: Vec<Alone>,
     /// By supply: what one node of a limited offer saves at most, in 2⁻⁵⁶ micro-dollars.
     savings: Vec<u128>,
+    /// Sets of kinds of which nodes are needed.
+    covers: Vec<KindCover>,
     /// Existing nodes, melted, with what pods there are worth at most, in 2⁻⁵⁶ micro-dollars.
     volumes: Vec<(Volume, Option<u128>)>,
+}
+
+/// Kinds that some groups can use.
+#[derive(Clone, Debug)]
+struct KindCover {
+    kinds: FixedBitSet,
+    groups: Vec<usize>,
+    /// σ in 2⁻⁵⁶ micro-dollars.
+    worth: u128,
 }
 
 /// What pods of one group cost at least, whatever else is packed.
@@ -54,6 +74,8 @@ struct Alone {
     copies: u64,
     /// Cost of the cheapest kind.
     cheapest: u64,
+    /// The most pods that any kind holds.
+    most: u64,
     /// Pods that existing nodes can take.
     absorbed: u64,
 }
@@ -88,8 +110,86 @@ pub fn prices(problem: &Problem<'_>, counts: &[u64]) -> Option<Prices> {
         return None;
     }
     let volumes = volumes(problem, &active);
-    let program = program(problem, counts, &usable, &volumes, &active);
-    exact(problem, program.suggest(), volumes, &usable)
+    let alone = |group: usize| Alone::of(problem, group, &usable[group], &volumes);
+    let alone: Vec<Alone> = (0..usable.len()).map(alone).collect();
+    let covers = covers(&usable, &active);
+    let mut program = program(problem, counts, &usable, &volumes, &active);
+    program.covers = covers
+        .iter()
+        .map(|cover| cover.as_block_cover(&alone, counts))
+        .collect();
+    let Suggestion {
+        prices,
+        covers: worths,
+    } = program.suggest();
+    let covers = rounded_covers(problem, covers, worths);
+    exact(problem, prices, volumes, &usable, alone, covers)
+}
+
+/// The sets of kinds that groups can use, the smallest first.
+fn covers(usable: &[FixedBitSet], active: &[usize]) -> Vec<KindCover> {
+    let mut by_kinds: BTreeMap<&FixedBitSet, Vec<usize>> = BTreeMap::new();
+    for group in active {
+        by_kinds.entry(&usable[*group]).or_default().push(*group);
+    }
+    let cover = |(kinds, groups): (&FixedBitSet, Vec<usize>)| KindCover {
+        kinds: kinds.clone(),
+        groups,
+        worth: 0,
+    };
+    let mut covers: Vec<KindCover> = by_kinds.into_iter().map(cover).collect();
+    covers.sort_by_key(|cover| cover.kinds.count_ones(..));
+    let mut pairs = 0;
+    covers.retain(|cover| {
+        pairs += cover.kinds.count_ones(..);
+        pairs <= MOST_COVERED
+    });
+    covers
+}
+
+/// Rounds suggested worths and lowers them until those of each unlimited kind's covers are its cost at most, exactly.
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "rounded towards zero on purpose; no worth is negative, and any lower one will do"
+)]
+fn rounded_covers(problem: &Problem<'_>, mut covers: Vec<KindCover>, worths: Vec<f64>) -> Vec<KindCover> {
+    let scale = (1_u64 << SCALE_BITS) as f64 * dearest(problem) as f64;
+    for (cover, worth) in covers.iter_mut().zip(worths) {
+        // No node is worth more than the dearest.
+        cover.worth = (worth.min(1.0) * scale) as u128;
+    }
+    for (index, kind) in problem.kinds.iter().enumerate() {
+        if kind.supply.is_none() {
+            let mut rest = u128::from(kind.cost) << SCALE_BITS;
+            for cover in covers.iter_mut().filter(|cover| cover.kinds.contains(index)) {
+                cover.worth = cover.worth.min(rest);
+                rest -= cover.worth;
+            }
+        }
+    }
+    covers
+}
+
+impl KindCover {
+    fn as_block_cover(&self, alone: &[Alone], counts: &[u64]) -> Cover {
+        #[expect(clippy::cast_precision_loss, reason = "the program only suggests prices")]
+        let least = self.nodes(alone, counts) as f64;
+        Cover {
+            blocks: self.kinds.clone(),
+            least,
+        }
+    }
+
+    /// How many nodes of its kinds it takes at least for so many pods of each group.
+    fn nodes(&self, alone: &[Alone], counts: &[u64]) -> u64 {
+        let nodes = self
+            .groups
+            .iter()
+            .map(|group| alone[*group].nodes(counts[*group]));
+        nodes.max().unwrap_or(0)
+    }
 }
 
 /// The program over clusters of the active groups.
@@ -141,6 +241,7 @@ fn program(
         items: items.into_iter().map(item).collect(),
         blocks: of_kinds.chain(of_volumes).collect(),
         supplies: numbers.chain(volumes.iter().map(|_| 1.0)).collect(),
+        covers: Vec::new(),
     }
 }
 
@@ -172,6 +273,8 @@ fn exact(
     suggested: Vec<Vec<f64>>,
     volumes: Vec<Volume>,
     usable: &[FixedBitSet],
+    alone: Vec<Alone>,
+    covers: Vec<KindCover>,
 ) -> Option<Prices> {
     let scale = (1_u64 << SCALE_BITS) as f64 * dearest(problem) as f64;
     let rounded =
@@ -182,10 +285,13 @@ fn exact(
     for (index, kind) in problem.kinds.iter().enumerate() {
         let (prices, room) = (&mut lambda[index], problem.room(index));
         let limit = u128::from(kind.cost) << SCALE_BITS;
+        let here = covers.iter().filter(|cover| cover.kinds.contains(index));
+        let covered: u128 = here.map(|cover| cover.worth).sum();
         match kind.supply {
-            None => scale_down(prices, room, limit)?,
+            None => scale_down(prices, room, limit - covered)?,
             Some(supply) => {
-                savings[supply] = savings[supply].max(worth(prices, room)?.saturating_sub(limit));
+                let holds = worth(prices, room)?.checked_add(covered)?;
+                savings[supply] = savings[supply].max(holds.saturating_sub(limit));
             }
         }
     }
@@ -204,8 +310,6 @@ fn exact(
         }
         mu.push(least.unwrap_or(0));
     }
-    let alone = (0..usable.len()).map(|group| Alone::of(problem, group, &usable[group], &volumes));
-    let alone = alone.collect();
     let most = |(volume, prices): (Volume, Vec<u128>)| {
         let most = worth(&prices, &volume.free);
         (volume, most)
@@ -214,6 +318,7 @@ fn exact(
         mu,
         alone,
         savings,
+        covers,
         volumes: volumes.into_iter().zip(of_volumes).map(most).collect(),
     })
 }
@@ -243,6 +348,7 @@ impl Alone {
         for kind in kinds.ones() {
             let cost = problem.kinds[kind].cost;
             let copies = resources::copies(request, problem.room(kind));
+            best.most = best.most.max(copies);
             let dearer =
                 u128::from(cost) * u128::from(best.copies) >= u128::from(best.cost) * u128::from(copies);
             if best.copies == 0 || !dearer {
@@ -254,6 +360,16 @@ impl Alone {
             best.absorbed = best.absorbed.saturating_add(there);
         }
         best
+    }
+
+    /// Nodes that are launched at least for so many pods.
+    fn nodes(&self, count: u64) -> u64 {
+        let needed = count.saturating_sub(self.absorbed);
+        if self.most == 0 {
+            0
+        } else {
+            needed.div_ceil(self.most)
+        }
     }
 
     /// Micro-dollars that so many pods cost at least: at least one whole node of the cheapest kind.
@@ -294,6 +410,10 @@ impl Prices {
         for (value, count) in self.mu.iter().zip(counts) {
             // Pods that only existing nodes can take are worth nothing here.
             sum = sum.checked_add(value.checked_mul(u128::from(*count))?)?;
+        }
+        for cover in &self.covers {
+            let nodes = u128::from(cover.nodes(&self.alone, counts));
+            sum = sum.checked_add(cover.worth.checked_mul(nodes)?)?;
         }
         for (volume, most) in &self.volumes {
             let mut there = 0_u128;
@@ -336,7 +456,9 @@ fn common_divisor(one: u64, two: u64) -> u64 {
 mod tests {
     use super::*;
     use crate::lower::lower;
+    use crate::model::instance_type::INSTANCE_TYPE_LABEL;
     use crate::model::money::Price;
+    use crate::model::requirement::Labels;
     use crate::pack::random::Random;
     use crate::testing::build::{Cluster, ZONES, in_zone, machine};
 
@@ -380,10 +502,14 @@ mod tests {
 
     #[test]
     fn of_nodes_that_cost_the_same_it_takes_whole_ones() {
-        let snapshot = cluster().pods("web", 11, "600m", "1Gi").freeze();
+        // 3.85 nodes by volume; three for one group alone and two for the other.
+        let cluster = cluster()
+            .pods("web", 7, "600m", "1Gi")
+            .pods("job", 7, "500m", "1Gi");
+        let snapshot = cluster.freeze();
         let problem = lower(&snapshot);
-        let bound = prices(&problem, &[11]).unwrap().bound(&problem, &[11]);
-        assert_eq!((bound, attainable(&problem, &[11], bound)), (366_667, 400_000));
+        let bound = prices(&problem, &[7, 7]).unwrap().bound(&problem, &[7, 7]);
+        assert_eq!((bound, attainable(&problem, &[7, 7], bound)), (385_000, 400_000));
     }
 
     #[test]
@@ -406,6 +532,23 @@ mod tests {
         offer.price = Price::parse("0.01").unwrap();
         offer.limit = Some(1);
         assert_eq!(bound(cluster), 410_000);
+    }
+
+    #[test]
+    fn parts_of_nodes_can_not_be_bought_for_each_rule() {
+        // One small pod for each of three types: a whole node each, and the pods without a rule fit beside them.
+        let mut cluster = Cluster::new().pool("default");
+        for (name, price) in [("a", "0.1"), ("b", "0.2"), ("c", "0.4")] {
+            cluster = cluster
+                .instance_type(machine(name, "4", "16Gi", price))
+                .pods_with(name, 1, "100m", "1Gi", |spec| {
+                    spec.node_selector = Labels::from([(INSTANCE_TYPE_LABEL.to_owned(), name.to_owned())]);
+                });
+        }
+        assert_eq!(bound(cluster.clone()), 700_000);
+        assert_eq!(bound(cluster.clone().pods("web", 3, "2", "1Gi")), 700_000);
+        // Where an existing node can take such a pod none is needed for it.
+        assert_eq!(bound(cluster.node("n", "default", "c", "zone-a")), 300_000);
     }
 
     /// Pods of ever different sizes, some of them bound to a zone, where nodes differ in price by zone.

@@ -1,9 +1,11 @@
 //! Suggests resource prices for [`super::lower_bound`]: the dual program with a price vector for each kind.
 //!
-//! maximise Σ d·μ − Σ n·s  subject to  λ_b·W_b − s ≤ c_b for each block b,  μ_i ≤ λ_b·w_i for each item i that may use it.
+//! maximise Σ d·μ + Σ r·σ − Σ n·s  subject to  λ_b·W_b + Σ σ − s ≤ c_b for each block b over the covers that it is in,
+//! μ_i ≤ λ_b·w_i for each item i that may use it.
 //!
 //! A block is a kind of node, or existing nodes melted into one volume, which costs nothing. What is limited in number
-//! may hold more worth than it costs: s for each of its n. Written out there is a row for each item and block. Few of
+//! may hold more worth than it costs: s for each of its n. A cover is a set of blocks of which r are needed at least,
+//! however few parts of them would do. Written out there is a row for each item and block. Few of
 //! them bind: the program starts with the few that look tight and grows by those that its answer breaks. For values μ
 //! the cheapest λ_b is a program of its own with a handful of rows, which says as well which items would be worth more
 //! than the block costs.
@@ -51,6 +53,24 @@ pub struct Block {
     pub supply: Option<usize>,
 }
 
+/// Blocks of which a number is needed at least.
+#[derive(Clone, Debug)]
+pub struct Cover {
+    /// Which blocks.
+    pub blocks: FixedBitSet,
+    /// How many of them.
+    pub least: f64,
+}
+
+/// What came of it, in shares of the dearest kind.
+#[derive(Clone, Debug)]
+pub struct Suggestion {
+    /// By block: a price for a unit of each resource.
+    pub prices: Vec<Vec<f64>>,
+    /// By cover: what one of its blocks is worth for being there.
+    pub covers: Vec<f64>,
+}
+
 /// The program.
 #[derive(Clone, Debug)]
 pub struct PriceProgram {
@@ -60,11 +80,22 @@ pub struct PriceProgram {
     pub blocks: Vec<Block>,
     /// How many there are of each supply.
     pub supplies: Vec<f64>,
+    /// What is needed at least.
+    pub covers: Vec<Cover>,
+}
+
+/// Worths of the blocks' resources and of the covers.
+#[derive(Clone)]
+struct Worths {
+    /// By block: what all of each resource of one node is worth, so that λ·W is their sum.
+    shares: Vec<Vec<f64>>,
+    /// By cover.
+    covers: Vec<f64>,
 }
 
 /// What the items' values are worth on each block.
 struct Look {
-    /// By block: what all of each resource of one node is worth, so that λ·W is their sum.
+    /// By block, as in [`Worths`].
     shares: Vec<Vec<f64>>,
     /// Pairs of block and item that the values break.
     broken: Vec<(usize, usize)>,
@@ -76,12 +107,13 @@ struct Answer {
     values: Vec<f64>,
     /// By supply: by how much its blocks may be exceeded.
     savings: Vec<f64>,
+    covers: Vec<f64>,
 }
 
 impl PriceProgram {
-    /// By block: a price for a unit of each resource, as shares of the dearest kind.
+    /// Prices that are feasible but for rounding, and near the best.
     #[must_use]
-    pub fn suggest(&self) -> Vec<Vec<f64>> {
+    pub fn suggest(&self) -> Suggestion {
         let start = self.start();
         let shares = |block: &Block| -> Vec<f64> {
             block
@@ -91,15 +123,23 @@ impl PriceProgram {
                 .map(|(room, price)| room * price)
                 .collect()
         };
-        let mut best: (f64, Vec<Vec<f64>>) = (f64::NEG_INFINITY, self.blocks.iter().map(shares).collect());
+        let worths = Worths {
+            shares: self.blocks.iter().map(shares).collect(),
+            covers: vec![0.0; self.covers.len()],
+        };
+        let mut best = (f64::NEG_INFINITY, worths);
         if self.items.len() * self.blocks.len() <= MOST_PAIRS {
             best.0 = self.value(&best.1);
             self.refine(&start, &mut best);
         }
+        let Worths { shares, covers } = best.1;
         let price = |(share, room): (&f64, &f64)| if *room > 0.0 { share / room } else { 0.0 };
         let prices =
             |(shares, block): (&Vec<f64>, &Block)| shares.iter().zip(&block.room).map(price).collect();
-        best.1.iter().zip(&self.blocks).map(prices).collect()
+        Suggestion {
+            prices: shares.iter().zip(&self.blocks).map(prices).collect(),
+            covers,
+        }
     }
 
     /// One price for each resource that serves every block; all zero where there is none.
@@ -146,12 +186,12 @@ impl PriceProgram {
     }
 
     /// Solves with ever more pairs and keeps the best prices seen.
-    fn refine(&self, start: &[f64], best: &mut (f64, Vec<Vec<f64>>)) {
+    fn refine(&self, start: &[f64], best: &mut (f64, Worths)) {
         let mut relaxation = Relaxation::default();
         let worth = |item: &Item| dot(&item.request, start) * RAISED;
         let mut values: Vec<f64> = self.items.iter().map(worth).collect();
         let mut pairs: BTreeSet<(usize, usize)> = self.alone().collect();
-        let mut shares = best.1.clone();
+        let mut shares = best.1.shares.clone();
         for round in 0..=ROUNDS {
             let mut answer = None;
             if round > 0 {
@@ -159,13 +199,18 @@ impl PriceProgram {
                 let Some(answer) = &answer else { return };
                 values.clone_from(&answer.values);
             }
-            let savings = answer.as_ref().map(|answer| answer.savings.as_slice());
-            let look = self.look(&values, savings, shares, &mut relaxation);
-            let value = self.value(&look.shares);
-            if value > best.0 {
-                *best = (value, look.shares.clone());
-            }
+            let look = self.look(&values, answer.as_ref(), shares, &mut relaxation);
             shares = look.shares;
+            let worths = Worths {
+                shares: shares.clone(),
+                covers: answer
+                    .as_ref()
+                    .map_or_else(|| best.1.covers.clone(), |answer| answer.covers.clone()),
+            };
+            let value = self.value(&worths);
+            if value > best.0 {
+                *best = (value, worths);
+            }
             let known = pairs.len();
             pairs.extend(look.broken);
             let reached = answer.is_some_and(|answer| best.0 >= answer.optimum * (1.0 - CLOSE_ENOUGH));
@@ -200,17 +245,18 @@ impl PriceProgram {
     fn look(
         &self,
         values: &[f64],
-        savings: Option<&[f64]>,
+        answer: Option<&Answer>,
         mut shares: Vec<Vec<f64>>,
         relaxation: &mut Relaxation,
     ) -> Look {
         let mut broken = Vec::new();
         for (at, block) in self.blocks.iter().enumerate() {
-            let saving = match (block.supply, savings) {
-                (Some(supply), Some(savings)) => savings[supply],
+            let saving = match (block.supply, answer) {
+                (Some(supply), Some(answer)) => answer.savings[supply],
                 _ => 0.0,
             };
-            let limit = (block.cost + saving) * (1.0 + EXCEEDED) + f64::EPSILON;
+            let covered = answer.map_or(0.0, |answer| self.covered(at, &answer.covers));
+            let limit = (block.cost + saving - covered).max(0.0) * (1.0 + EXCEEDED) + f64::EPSILON;
             let here: Vec<usize> = (0..self.items.len())
                 .filter(|item| values[*item] > 0.0 && self.items[*item].blocks.contains(at))
                 .collect();
@@ -257,12 +303,27 @@ impl PriceProgram {
         shares
     }
 
+    /// What a block is worth for being there.
+    fn covered(&self, block: usize, covers: &[f64]) -> f64 {
+        let here = self
+            .covers
+            .iter()
+            .zip(covers)
+            .filter(|(cover, _)| cover.blocks.contains(block));
+        here.map(|(_, worth)| worth).sum()
+    }
+
     /// The bound that prices give, once those of blocks that may be had in any number are scaled to their cost.
-    fn value(&self, shares: &[Vec<f64>]) -> f64 {
+    fn value(&self, Worths { shares, covers }: &Worths) -> f64 {
         let sums: Vec<f64> = shares.iter().map(|shares| shares.iter().sum()).collect();
-        let factor = |at: usize| match self.blocks[at].supply {
-            None if sums[at] > self.blocks[at].cost => self.blocks[at].cost / sums[at],
-            _ => 1.0,
+        let covered: Vec<f64> = (0..shares.len()).map(|at| self.covered(at, covers)).collect();
+        let factor = |at: usize| {
+            let limit = (self.blocks[at].cost - covered[at]).max(0.0);
+            if self.is_unlimited(at) && sums[at] > limit {
+                limit / sums[at]
+            } else {
+                1.0
+            }
         };
         let factors: Vec<f64> = (0..shares.len()).map(factor).collect();
         let mut value = 0.0;
@@ -281,45 +342,63 @@ impl PriceProgram {
         let mut savings = vec![0.0_f64; self.supplies.len()];
         for (at, block) in self.blocks.iter().enumerate() {
             if let Some(supply) = block.supply {
-                savings[supply] = savings[supply].max(sums[at] - block.cost);
+                savings[supply] = savings[supply].max(sums[at] + covered[at] - block.cost);
             }
         }
-        value - dot(&savings, &self.supplies)
+        let needed: f64 = self
+            .covers
+            .iter()
+            .zip(covers)
+            .map(|(cover, worth)| cover.least * worth)
+            .sum();
+        value + needed - dot(&savings, &self.supplies)
     }
 
-    /// Variables: values of the items, then savings of the supplies, then shares of the blocks that occur.
+    /// Variables: values of the items, then savings of the supplies, then worths of the covers, then shares of the blocks
+    /// that occur in pairs.
     fn solve(&self, pairs: &BTreeSet<(usize, usize)>) -> Option<Answer> {
         let total: f64 = self.items.iter().map(|item| item.count).sum();
+        let (items, supplies) = (self.items.len(), self.supplies.len());
         let mut program = Program {
             objective: self.items.iter().map(|item| item.count / total).collect(),
             rows: Vec::new(),
         };
+        let numbers = self.supplies.iter().map(|number| -number / total);
+        program.objective.extend(numbers);
         program
             .objective
-            .extend(self.supplies.iter().map(|number| -number / total));
-        let mut last = None;
-        let mut first = 0;
-        for (at, item) in pairs {
-            let block = &self.blocks[*at];
-            if last != Some(at) {
-                last = Some(at);
-                first = program.objective.len();
+            .extend(self.covers.iter().map(|cover| cover.least / total));
+        let mut pairs = pairs.iter().peekable();
+        for (at, block) in self.blocks.iter().enumerate() {
+            let first = program.objective.len();
+            let occurs = pairs.peek().is_some_and(|(block, _)| *block == at);
+            let covers = self
+                .covers
+                .iter()
+                .enumerate()
+                .filter(|(_, cover)| cover.blocks.contains(at));
+            let mut terms: Vec<(usize, f64)> =
+                covers.map(|(cover, _)| (items + supplies + cover, 1.0)).collect();
+            if occurs {
                 program.objective.extend(block.room.iter().map(|_| 0.0));
-                let mut terms: Vec<(usize, f64)> =
-                    (0..block.room.len()).map(|row| (first + row, 1.0)).collect();
-                terms.extend(block.supply.map(|supply| (self.items.len() + supply, -1.0)));
+                terms.extend((first..program.objective.len()).map(|share| (share, 1.0)));
+            }
+            if !terms.is_empty() {
+                terms.extend(block.supply.map(|supply| (items + supply, -1.0)));
                 program.rows.push(Row {
                     terms,
                     limit: block.cost,
                 });
             }
-            let mut terms = vec![(*item, 1.0)];
-            for (row, (request, room)) in self.items[*item].request.iter().zip(&block.room).enumerate() {
-                if *request > 0.0 && *room > 0.0 {
-                    terms.push((first + row, -request / room));
+            while let Some((_, item)) = pairs.next_if(|(block, _)| *block == at) {
+                let mut terms = vec![(*item, 1.0)];
+                for (row, (request, room)) in self.items[*item].request.iter().zip(&block.room).enumerate() {
+                    if *request > 0.0 && *room > 0.0 {
+                        terms.push((first + row, -request / room));
+                    }
                 }
+                program.rows.push(Row { terms, limit: 0.0 });
             }
-            program.rows.push(Row { terms, limit: 0.0 });
         }
         // Where all places are limited in number there may be too few: no pod is worth more than the dearest node.
         for (at, item) in self.items.iter().enumerate() {
@@ -336,12 +415,12 @@ impl PriceProgram {
             .zip(&program.objective)
             .map(|(one, two)| one * two)
             .sum();
-        let items = self.items.len();
         let positive = |values: &[f64]| values.iter().map(|value| value.max(0.0)).collect();
         Some(Answer {
             optimum: optimum * total,
             values: positive(&answer[..items]),
-            savings: positive(&answer[items..items + self.supplies.len()]),
+            savings: positive(&answer[items..items + supplies]),
+            covers: positive(&answer[items + supplies..items + supplies + self.covers.len()]),
         })
     }
 }
@@ -395,10 +474,24 @@ mod tests {
                 .extend((0..blocks.len()).filter(|_| random.below(2) == 0));
             items.push(item);
         }
+        let mut covers = Vec::new();
+        for _ in 0..random.below(4) {
+            let mut cover = Cover {
+                blocks: FixedBitSet::with_capacity(blocks.len()),
+                least: 1.0 + 2.0 * random.unit(),
+            };
+            // With one in any number among them it can be met.
+            cover.blocks.insert(0);
+            cover
+                .blocks
+                .extend((0..blocks.len()).filter(|_| random.below(3) == 0));
+            covers.push(cover);
+        }
         PriceProgram {
             items,
             blocks,
             supplies: vec![1.0, 3.0],
+            covers,
         }
     }
 
@@ -410,7 +503,7 @@ mod tests {
             let pairs = program.items.iter().enumerate();
             let pairs = pairs.flat_map(|(at, item)| item.blocks.ones().map(move |block| (block, at)));
             let optimum = program.solve(&pairs.collect()).unwrap().optimum;
-            let prices = program.suggest();
+            let Suggestion { prices, covers } = program.suggest();
             let shares = |(prices, block): (&Vec<f64>, &Block)| -> Vec<f64> {
                 prices
                     .iter()
@@ -418,8 +511,8 @@ mod tests {
                     .map(|(price, room)| price * room)
                     .collect()
             };
-            let shares: Vec<Vec<f64>> = prices.iter().zip(&program.blocks).map(shares).collect();
-            let value = program.value(&shares);
+            let shares = prices.iter().zip(&program.blocks).map(shares).collect();
+            let value = program.value(&Worths { shares, covers });
             assert!(
                 value <= optimum * (1.0 + 1e-6),
                 "case {case}: {value} above {optimum}"
