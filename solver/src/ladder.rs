@@ -236,7 +236,7 @@ impl<'a> Ladder<'a> {
     fn floor(&self, packing: &Packing) -> u64 {
         let bound = self.bound(packing);
         let slack = u128::from(bound) * u128::from(self.options.gap.0) / 1_000_000;
-        bound + u64::try_from(slack).unwrap_or(0)
+        bound.saturating_add(u64::try_from(slack).unwrap_or(0))
     }
 
     /// Whether there is nothing more to do: near enough to the bound, or stopped from outside.
