@@ -17,10 +17,11 @@ const DENSITY: Share = Share {
     units: 4_000_000,
     hundredths: 10,
 };
-/// For putting real pods in the places: tenths of a second where a fifth of them are packed anew.
+/// For putting real pods in the places: tenths of a second where a fifth of them are packed anew. Each time leaves half
+/// of the time to what comes after it.
 const FIT: Share = Share {
     units: 20_000_000,
-    hundredths: 100,
+    hundredths: 50,
 };
 
 impl<'a> Ladder<'a> {

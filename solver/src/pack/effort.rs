@@ -122,7 +122,7 @@ impl<'a> Effort<'a> {
             self.share_is_over = true;
             self.was_cut = true;
         }
-        self.stopped == Stopped::Deadline || self.share_is_over
+        self.is_late()
     }
 
     /// Units that the engine at work may still spend.
@@ -135,6 +135,12 @@ impl<'a> Effort<'a> {
     #[must_use]
     pub fn is_used_up(&self) -> bool {
         self.stopped != Stopped::Finished || self.share_is_over || self.spent >= self.share
+    }
+
+    /// Whether the engine at work has no time left, whatever it has counted: for steps that are worth nothing by halves.
+    #[must_use]
+    pub fn is_late(&self) -> bool {
+        self.stopped == Stopped::Deadline || self.share_is_over
     }
 
     /// Whether all engines have to: nothing that is granted now would be used.
@@ -190,7 +196,7 @@ mod tests {
         effort.grant(share(u64::MAX, 50));
         assert!(!effort.ask_quota());
         watch.now.set(450);
-        assert!(effort.ask_quota(), "half of 900 ms");
+        assert!(effort.ask_quota() && effort.is_late(), "half of 900 ms");
         assert!(!effort.is_over());
         effort.grant(share(u64::MAX, 100));
         assert!(!effort.ask_quota());
@@ -225,7 +231,7 @@ mod tests {
         let mut effort = Effort::new(&options, &Unlimited);
         effort.grant(share(30, 1));
         effort.spend(30);
-        assert!(effort.is_used_up() && !effort.is_over());
+        assert!(effort.is_used_up() && !effort.is_over() && !effort.is_late());
         assert_eq!(effort.stopped(), Stopped::Finished);
         effort.grant(share(1_000, 100));
         assert!(!effort.is_used_up());

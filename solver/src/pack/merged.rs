@@ -140,6 +140,10 @@ impl<'a> Merged<'a> {
         };
         let mut rooms = Vec::with_capacity(problem.rooms.len());
         for (room, filling) in problem.rooms.iter().zip(&packing.rooms) {
+            if effort.is_late() {
+                rooms.push(Filling::new());
+                continue;
+            }
             let usable = |group: usize| room.profiles.contains(problem.groups[group].profile);
             rooms.push(fit.node(&room.free, usable, filling, effort));
         }
@@ -198,6 +202,10 @@ impl Fit<'_> {
         for Launched { kind, filling, count } in planned {
             let usable = |group: usize| problem.usable[group].contains(*kind);
             for _ in 0..*count {
+                if effort.is_late() {
+                    // The rest is packed in a quicker way.
+                    return launched;
+                }
                 let filling = self.node(problem.room(*kind), usable, filling, effort);
                 if !filling.is_empty() {
                     launched.push(Launched {
