@@ -118,18 +118,20 @@ impl<'a> Filler<'a> {
         &mut self,
         place: Place,
         values: &Values,
-        left: &[u64],
+        (left, used): (&[u64], &[i64]),
         (floor, nodes): (f64, u64),
         effort: &mut Effort<'_>,
     ) -> Filled {
         let problem = self.problem;
+        let most = |group: usize| self.linear.most(group, place, left, used);
+        let left: Vec<u64> = (0..left.len()).map(most).collect();
         let worth: Vec<(usize, f64)> = (0..left.len())
             .filter(|group| left[*group] > 0 && self.is_usable(*group, place))
             .map(|group| (group, values.pod(problem, self.linear, group, place)))
             .filter(|(_, value)| *value > 0.0)
             .collect();
         effort.spend(u64::try_from(left.len()).unwrap_or(u64::MAX));
-        let (ways, room) = self.ways(place, &worth, left);
+        let (ways, room) = self.ways(place, &worth, &left);
         let items: Vec<Item<'_>> = ways
             .iter()
             .enumerate()

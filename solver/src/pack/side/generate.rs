@@ -75,11 +75,12 @@ impl<'a> Generator<'a> {
 
     /// In each place: as many of each group alone as fit.
     #[must_use]
-    pub fn singles(&self, left: &[u64]) -> Vec<Pattern> {
+    pub fn singles(&self, left: &[u64], used: &[i64]) -> Vec<Pattern> {
         let mut patterns = Vec::new();
         for place in &self.places {
-            for (group, left) in left.iter().enumerate() {
-                let count = self.filler.copies(group, *place).min(*left);
+            for group in 0..left.len() {
+                let most = self.linear.most(group, *place, left, used);
+                let count = self.filler.copies(group, *place).min(most);
                 if count > 0 {
                     patterns.push(Pattern {
                         place: *place,
@@ -130,7 +131,7 @@ impl<'a> Generator<'a> {
     pub fn look(
         &mut self,
         values: &Values,
-        left: &[u64],
+        (left, used): (&[u64], &[i64]),
         nodes: u64,
         effort: &mut Effort<'_>,
     ) -> Option<Found> {
@@ -141,7 +142,9 @@ impl<'a> Generator<'a> {
                 return None;
             }
             let floor = values.node_cost(self.problem, self.linear, *place) + WORTHWHILE;
-            let filled = self.filler.fill(*place, values, left, (floor, nodes), effort);
+            let filled = self
+                .filler
+                .fill(*place, values, (left, used), (floor, nodes), effort);
             most.push((*place, filled.upper));
             if filled.value > floor && !filled.filling.is_empty() {
                 patterns.push(Pattern {
@@ -163,6 +166,7 @@ impl<'a> Generator<'a> {
         effort: &mut Effort<'_>,
     ) -> Result<Converged, Refused> {
         let demand = self.problem.counts();
+        let nothing = vec![0; self.linear.rows.len()];
         let mut converged = Converged::default();
         let mut centre: Option<(u64, Vec<f64>, Vec<f64>)> = None;
         let (mut weight, mut nodes) = (0, FIRST_NODES);
@@ -178,7 +182,7 @@ impl<'a> Generator<'a> {
             let cost = solved.cost;
             converged.relaxed = Some(solved);
             let whole = Values::new(self.linear, &values, &duals);
-            let Some(Found { patterns, most }) = self.look(&whole, &demand, nodes, effort) else {
+            let Some(Found { patterns, most }) = self.look(&whole, (&demand, &nothing), nodes, effort) else {
                 break;
             };
             let bound = Bound::new(self.problem, self.linear, whole, &most);
@@ -210,7 +214,7 @@ impl<'a> Generator<'a> {
     pub fn again(
         &mut self,
         program: &mut Program<'_>,
-        left: &[u64],
+        left: (&[u64], &[i64]),
         rounds: u32,
         effort: &mut Effort<'_>,
     ) -> Result<Option<Relaxed>, Refused> {
@@ -287,10 +291,20 @@ mod tests {
             let options = PlanOptions::default();
             let mut effort = Effort::new(&options, &Unlimited);
             let counts = problem.counts();
-            let found = generator.look(&values, &counts, u64::MAX, &mut effort).unwrap();
+            let used = vec![0; linear.rows.len()];
+            let found = generator
+                .look(&values, (&counts, &used), u64::MAX, &mut effort)
+                .unwrap();
             let all = generator.all(usize::MAX).unwrap();
             for (place, upper) in &found.most {
-                let here = all.iter().filter(|pattern| pattern.place == *place);
+                let admitted = |pattern: &&Pattern| {
+                    let mut parts = pattern.filling.iter();
+                    parts.all(|(group, count)| *count <= linear.most(*group, *place, &counts, &used))
+                };
+                let here = all
+                    .iter()
+                    .filter(|pattern| pattern.place == *place)
+                    .filter(admitted);
                 let best = here
                     .map(|pattern| worth(&problem, &linear, &values, pattern))
                     .fold(0.0, f64::max);

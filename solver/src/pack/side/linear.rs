@@ -52,6 +52,42 @@ struct Term {
     coefficient: i64,
 }
 
+/// What a spread that must be kept admits to a domain.
+#[derive(Clone, Debug)]
+struct Evenly {
+    groups: FixedBitSet,
+    /// Set of places, row whose pods are those of the domain, pods there.
+    domains: Vec<(usize, usize, i64)>,
+    skew: i64,
+    has_too_few_domains: bool,
+}
+
+impl Evenly {
+    /// The most pods that may be added to a domain if so many pods are left for all of them: the others have to come so
+    /// near that the skew is kept.
+    fn most(&self, domain: usize, left: i64, used: &[i64]) -> i64 {
+        let pods = |at: usize| self.domains[at].2 + used[self.domains[at].1];
+        let here = pods(domain);
+        if self.has_too_few_domains {
+            return (self.skew - here).clamp(0, left.max(0));
+        }
+        let lacking = |more: i64| -> i64 {
+            let others = (0..self.domains.len()).filter(|at| *at != domain);
+            others.map(|at| (here + more - self.skew - pods(at)).max(0)).sum()
+        };
+        let (mut low, mut high) = (0, left.max(0));
+        while low < high {
+            let middle = low + (high - low + 1) / 2;
+            if lacking(middle) <= left - middle {
+                low = middle;
+            } else {
+                high = middle - 1;
+            }
+        }
+        low
+    }
+}
+
 /// All rows of a problem.
 #[derive(Clone, Debug, Default)]
 pub struct Linear {
@@ -71,6 +107,8 @@ pub struct Linear {
     rooms: Vec<Vec<(usize, i64)>>,
     /// Groups and the places where alone they may be.
     only: Vec<(FixedBitSet, Vec<Places>)>,
+    /// Spreads that must be kept.
+    evenly: Vec<Evenly>,
     /// By group: whether a pod too many could break a row.
     exact: FixedBitSet,
 }
@@ -135,6 +173,21 @@ impl Linear {
     #[must_use]
     pub fn is_exact(&self, group: usize) -> bool {
         self.exact.contains(group)
+    }
+
+    /// The most pods of a group that spreads admit to a place, with so many pods left and so much of each row used. Any
+    /// packing of what is left keeps to it.
+    #[must_use]
+    pub fn most(&self, group: usize, place: Place, left: &[u64], used: &[i64]) -> u64 {
+        let mut most = left[group];
+        for spread in self.evenly.iter().filter(|spread| spread.groups.contains(group)) {
+            let here = |(places, ..): &(usize, usize, i64)| self.places[*places].contains(place);
+            if let Some(domain) = spread.domains.iter().position(here) {
+                let pods = spread.groups.ones().map(|group| whole(left[group])).sum();
+                most = most.min(u64::try_from(spread.most(domain, pods, used)).unwrap_or(0));
+            }
+        }
+        most
     }
 
     fn auxiliary(&mut self, upper: u64, cost: u64, whole: bool) -> usize {
@@ -208,6 +261,7 @@ impl Linear {
             Excess::Costs(each) => Some(self.auxiliary(most, each, false)),
         };
         let skew = whole(spread.skew);
+        let mut domains = Vec::new();
         for domain in &spread.domains {
             let places = self.add_places(&domain.places);
             let there = whole(domain.there);
@@ -232,6 +286,15 @@ impl Linear {
             };
             let row = self.row(None, Some(upper), &beside);
             self.count(row, spread.groups.ones(), places, 1);
+            domains.push((places, row, there));
+        }
+        if spread.excess == Excess::Forbidden {
+            self.evenly.push(Evenly {
+                groups: spread.groups.clone(),
+                domains,
+                skew,
+                has_too_few_domains: spread.has_too_few_domains(),
+            });
         }
     }
 

@@ -12,6 +12,9 @@ use super::linear::Linear;
 use super::program::Program;
 use super::verdict;
 
+/// Fillings beyond which a search over whole numbers gets nowhere in time.
+const MOST_SEARCHED: usize = 1_500;
+
 /// Effort for each part of the work, and when all fillings are listed.
 #[derive(Clone, Copy, Debug)]
 pub struct Shares {
@@ -21,8 +24,8 @@ pub struct Shares {
     pub dive: Share,
     /// Where there are no more fillings than this all are known from the start.
     pub list: usize,
-    /// Fillings up to which whole numbers are searched; none: they aren't.
-    pub search: usize,
+    /// For the search among whole numbers.
+    pub search: Share,
 }
 
 impl Default for Shares {
@@ -38,7 +41,10 @@ impl Default for Shares {
                 hundredths: 80,
             },
             list: 1_000,
-            search: 4_000,
+            search: Share {
+                units: 5_000_000,
+                hundredths: 100,
+            },
         }
     }
 }
@@ -69,7 +75,8 @@ pub fn pack(
     let linear = Linear::of(problem);
     let mut generator = Generator::new(problem, &linear);
     let mut program = Program::new(problem, &linear)?;
-    program.add(generator.singles(&problem.counts()))?;
+    let nothing = vec![0; linear.rows.len()];
+    program.add(generator.singles(&problem.counts(), &nothing))?;
     let listed = generator.all(shares.list);
     program.add(listed.unwrap_or_default())?;
     effort.grant(shares.generate);
@@ -92,8 +99,10 @@ pub fn pack(
             effort,
         )?);
     }
-    if program.patterns().len() <= shares.search
-        && let Some(packing) = program.in_whole_numbers(effort)?
+    effort.grant(shares.search);
+    if !effort.is_used_up()
+        && program.patterns().len() <= MOST_SEARCHED
+        && let Some(packing) = program.in_whole_numbers(shares.search.units, effort)?
     {
         consider(packing);
     }

@@ -23,9 +23,10 @@ use super::verdict;
 const ITERATIONS: u32 = 500;
 /// Effort that an iteration counts for each row: what it takes in the time of a look at a group.
 const EFFORT_A_ROW: u64 = 10;
-/// Nodes of the tree and iterations for the whole numbers: a second or two where rows are many.
+/// Nodes of the tree for the whole numbers.
 const MOST_NODES: u32 = 2_000;
-const MOST_ITERATIONS: u32 = 100_000;
+/// Iterations below which a search over whole numbers isn't worth its start.
+const LEAST_ITERATIONS: u64 = 1_000;
 const DOLLAR: f64 = 1_000_000.0;
 /// Pods that a pod left over may cost the nodes of: more than can be forced by one pod.
 const COUNTED_PODS: u64 = 1_000;
@@ -355,11 +356,11 @@ impl<'a> Program<'a> {
         })
     }
 
-    /// The best packing of these patterns that a search over whole numbers finds; it may be none.
+    /// The best packing of these patterns that a search over whole numbers finds with so much effort; it may be none.
     ///
     /// # Errors
     /// When the solver refuses it.
-    pub fn in_whole_numbers(&self, effort: &mut Effort<'_>) -> Result<Option<Packing>, Refused> {
+    pub fn in_whole_numbers(&self, units: u64, effort: &mut Effort<'_>) -> Result<Option<Packing>, Refused> {
         let mut program = Self::new(self.problem, self.linear)?;
         program.add(self.patterns.clone())?;
         let counts = self.problem.counts();
@@ -383,13 +384,14 @@ impl<'a> Program<'a> {
             program.solver.set_bounds(column, 0.0, float(most))?;
             program.solver.set_integer(column)?;
         }
+        let rows = u64::try_from(program.solver.rows()).unwrap_or(u64::MAX);
+        let iterations = (units / (rows * EFFORT_A_ROW).max(1)).max(LEAST_ITERATIONS);
         let run = Run {
-            iterations: Some(MOST_ITERATIONS),
+            iterations: Some(u32::try_from(iterations).unwrap_or(u32::MAX)),
             nodes: Some(MOST_NODES),
             ..Run::default()
         };
         let outcome = program.solver.run(&run, || effort.ask_quota())?;
-        let rows = u64::try_from(program.solver.rows()).unwrap_or(u64::MAX);
         effort.spend((outcome.iterations + 1) * rows * EFFORT_A_ROW);
         let packing = |columns: &[f64]| {
             let levels = columns[program.first_pattern..]
