@@ -15,6 +15,7 @@ use crate::lp::highs::{Refused, Simplex};
 use super::effort::Effort;
 use super::farley::Farley;
 use super::generator::{Found, Generator, Look, WORTHWHILE};
+use super::lower_bound::attainable;
 use super::master::{Master, Relaxed};
 use super::random::Random;
 use super::reserve::Reserve;
@@ -46,6 +47,14 @@ const CLOSE_ENOUGH: f64 = 5e-4;
 /// What a filling may be worth over its cost in a deep search: a third of that distance, so that the rest is for the LP.
 const TOLERATED: f64 = 1.0 + CLOSE_ENOUGH / 3.0;
 
+/// The share by which the relaxation's cost may be too high by rounding.
+const ROUNDING: f64 = 1e-7;
+
+#[expect(clippy::cast_precision_loss, reason = "guidance only")]
+fn float(amount: u64) -> f64 {
+    amount as f64
+}
+
 /// What generating led to.
 #[derive(Debug)]
 pub struct Converged {
@@ -53,6 +62,8 @@ pub struct Converged {
     pub relaxed: Option<Relaxed>,
     /// Values with the best bound.
     pub farley: Option<Farley>,
+    /// Fillings that weren't worth their cost so far.
+    pub reserve: Reserve,
 }
 
 /// Column generation at work.
@@ -69,6 +80,8 @@ struct Convergence<'m, 'a, 'd> {
     smoothing: Smoothing,
     /// Place among [`DEPTHS`].
     depth: usize,
+    /// Micro-dollars in which costs differ.
+    step: f64,
     /// How far around the duals to look.
     strength: f64,
 }
@@ -87,7 +100,7 @@ pub fn converge<'a>(
 ) -> Result<Converged, Refused> {
     // What the look at all kinds doesn't see must not count for the bound.
     let seen = |(value, count): (&f64, &u64)| if *count > 0 { *value } else { 0.0 };
-    let start = Valuation::plain(problem, start.iter().zip(demand).map(seen).collect());
+    let start = Valuation::new(problem, start.iter().zip(demand).map(seen).collect());
     let mut convergence = Convergence {
         problem,
         master,
@@ -99,6 +112,7 @@ pub fn converge<'a>(
         farley: None,
         smoothing: Smoothing::new(start.clone()),
         depth: 0,
+        step: float(attainable(problem, demand, 1)),
         strength: STRENGTH,
     };
     convergence.look(&start, NEARLY_WORTHWHILE, effort);
@@ -106,6 +120,7 @@ pub fn converge<'a>(
     Ok(Converged {
         relaxed,
         farley: convergence.farley,
+        reserve: convergence.reserve,
     })
 }
 
@@ -113,12 +128,12 @@ impl Convergence<'_, '_, '_> {
     fn run(&mut self, effort: &mut Effort<'_>) -> Result<Option<Relaxed>, Refused> {
         let mut last = None;
         while let Some(solved) = self.master.solve(Simplex::Primal, effort) {
-            let duals = Valuation::plain(self.problem, solved.values.clone());
+            let duals = Valuation::new(self.problem, solved.values.clone());
             let cost = solved.cost;
             last = Some(solved);
             let mut drawn = self.reserve.draw(self.generator, &duals, MOST_A_ROUND, effort);
             if drawn.len() < ENOUGH {
-                if self.bound >= cost * (1.0 - CLOSE_ENOUGH) || !self.search(&duals, cost, effort) {
+                if self.is_close_to(cost) || !self.search(&duals, cost, effort) {
                     break;
                 }
                 drawn.extend(self.reserve.draw(self.generator, &duals, MOST_A_ROUND, effort));
@@ -147,7 +162,7 @@ impl Convergence<'_, '_, '_> {
             if !self.look(&between, share, effort) {
                 return false;
             }
-            if self.bound >= cost * (1.0 - CLOSE_ENOUGH) {
+            if self.is_close_to(cost) {
                 return false;
             }
             if self.reserve.has_worthwhile(self.generator, duals) {
@@ -164,6 +179,12 @@ impl Convergence<'_, '_, '_> {
         }
     }
 
+    /// Whether the relaxation can hardly get cheaper than that, or not by a whole step of prices.
+    fn is_close_to(&self, cost: f64) -> bool {
+        let steps = |cost: f64| (cost / self.step).ceil();
+        self.bound >= cost * (1.0 - CLOSE_ENOUGH) || steps(self.bound) >= steps(cost * (1.0 - ROUNDING))
+    }
+
     /// One look at all kinds; false when the effort is used up.
     fn look(&mut self, values: &Valuation, share: f64, effort: &mut Effort<'_>) -> bool {
         let (nodes, kicks) = DEPTHS[self.depth];
@@ -176,19 +197,15 @@ impl Convergence<'_, '_, '_> {
         let Some(Found { patterns, excess }) = self.generator.look(values, self.demand, look, effort) else {
             return false;
         };
-        let bound = values.worth(0, &self.all()) / excess;
+        let bound = values.worth_of_all(self.demand) / excess;
         self.smoothing.learn(patterns.first(), self.demand, bound);
         if bound > self.bound {
             self.bound = bound;
-            self.farley = Some(Farley::new(&values.values[0], excess));
+            self.farley = Some(Farley::new(&values.values, excess));
             self.smoothing.move_to(values.clone());
         }
         self.reserve.keep(patterns);
         true
-    }
-
-    fn all(&self) -> Vec<(usize, u64)> {
-        self.demand.iter().copied().enumerate().collect()
     }
 
     /// Fillings for values near the duals: one kind alone has many, and the master needs those that go well together.

@@ -1,39 +1,41 @@
-//! From a fractional master program to a packing: fix what it uses often, generate again for what is left, repeat.
+//! From a fractional master program to a packing: dives, as many as the effort allows, each a little different.
 //!
-//! A filling that the relaxation uses at least once is used as often as it says, rounded down; where there is none,
-//! the one it uses most is used once. The rest is a smaller problem, whose fillings may not hold more than is left. What
-//! no filling is found for in the end the density greedy packs. Existing nodes and limited offers are used as in the
-//! packing that it starts from. Limits of pools hold because each use is booked before it counts.
+//! Columns are generated first, then each dive of [`super::descent`] leads to a packing, and the cheapest is taken. What
+//! a dive leaves in the end the density greedy packs, under several values of pods. Existing nodes and limited offers
+//! are used as in the packing that it starts from.
 //!
 //! Paper: papers.md, 11.
 
 use crate::lower::Problem;
-use crate::lp::highs::{Refused, Simplex};
+use crate::lp::run::{Refused, Simplex};
 use crate::options::PlanOptions;
 use crate::quota::Unlimited;
 
 use super::columns::converge;
+use super::descent::{Descent, State, Whim, clipped, take};
 use super::effort::{Effort, Share};
 use super::farley::Farley;
 use super::filler::Filler;
-use super::generator::{Generator, Look, WORTHWHILE};
+use super::generator::Generator;
 use super::ledger::Ledger;
+use super::lower_bound::attainable;
 use super::master::{Master, Pattern, Relaxed};
 use super::merged::MOST_GROUPS;
+use super::random::Random;
+use super::reserve::Reserve;
 use super::side::node::rules;
-use super::valuation::Valuation;
 use super::{Filling, Launched, Packing, density, downsize};
 
-/// Rounds of generating between two rounds of fixing, and the nodes of the tree for each kind.
-const ROUNDS: u32 = 8;
-const NODES: u64 = 200;
-/// A filling used nearly once is as good as used once, when there is none that is.
-const NEARLY: f64 = 0.8;
+/// Dives in vain after which there are no more.
+const PATIENCE: u64 = 60;
 /// Effort for what is left in the end, granted even when all other is used up: hundredths of a second.
 const LAST_EFFORT: Share = Share {
     units: 400_000,
     hundredths: 100,
 };
+/// Ways to pack what is left in the end, and how far values are shaken for all but the first two.
+const ENDINGS: u64 = 6;
+const END_STRENGTH: f64 = 0.3;
 
 /// What came of it.
 #[derive(Debug)]
@@ -69,268 +71,270 @@ pub fn pack<'a>(
     shares: Shares,
     effort: &mut Effort<'_>,
 ) -> Result<Option<Outcome>, Refused> {
-    let Some(mut dive) = Dive::new(problem, starts)? else {
+    let Some((ground, mut generator)) = Ground::new(problem, starts) else {
         return Ok(None);
     };
+    let demand = ground.state.demand.clone();
+    let mut master = Master::new(problem, &demand)?;
+    master.add(ground.known(problem, &generator, starts))?;
     effort.grant(shares.generate);
-    let Dive {
-        master,
-        generator,
-        demand,
-        ..
-    } = &mut dive;
-    let converged = converge(problem, master, generator, demand, values, effort)?;
+    let converged = converge(problem, &mut master, &mut generator, &demand, values, effort)?;
+    let alone = problem.rooms.is_empty() && problem.supplies.is_empty();
+    let farley = converged.farley.filter(|_| alone);
     effort.grant(shares.dive);
+    let bound = farley.as_ref().map_or(0, |farley| farley.bound(&demand));
+    let mut dives = Dives {
+        problem,
+        filler,
+        generator,
+        master,
+        reserve: converged.reserve,
+        floor: attainable(problem, &demand, bound),
+        step: float(attainable(problem, &demand, 1)),
+        ceiling: ground.ceiling,
+        ground,
+        best: None,
+    };
     let mut values = values.to_vec();
     if let Some(relaxed) = converged.relaxed {
         values.clone_from(&relaxed.values);
-        dive.run(relaxed, effort)?;
+        dives.run(relaxed, effort)?;
     }
-    let patterns = dive.master.patterns().to_vec();
-    let alone = problem.rooms.is_empty() && problem.supplies.is_empty();
+    let packing = match dives.best.take() {
+        Some(packing) => packing,
+        None => dives.ended(&dives.ground.state, &values, 1),
+    };
     Ok(Some(Outcome {
-        packing: dive.finish(filler),
-        farley: converged.farley.filter(|_| alone),
-        patterns,
+        packing,
+        farley,
+        patterns: dives.master.patterns().to_vec(),
         values,
     }))
 }
 
-struct Dive<'a> {
-    problem: &'a Problem<'a>,
-    generator: Generator<'a>,
-    master: Master<'a>,
-    /// Pods that the master has to cover.
-    demand: Vec<u64>,
+/// What all dives start from.
+struct Ground {
+    state: State,
     /// Pods that no kind of the generator takes.
     others: Vec<u64>,
-    ledger: Ledger,
     rooms: Vec<Filling>,
-    launched: Vec<Launched>,
+    /// Cost that a packing has to stay below; none where the one it starts from leaves pods that could be placed.
+    ceiling: u64,
 }
 
-impl<'a> Dive<'a> {
-    fn new(problem: &'a Problem<'a>, starts: &[&Packing]) -> Result<Option<Self>, Refused> {
-        let Some(rules) = rules(&problem.side) else {
-            // What can't be kept here, [`super::side`] keeps.
-            return Ok(None);
-        };
+impl Ground {
+    fn new<'a>(problem: &'a Problem<'a>, starts: &[&Packing]) -> Option<(Self, Generator<'a>)> {
+        // What can't be kept here, [`super::side`] keeps.
+        let rules = rules(&problem.side)?;
         let tiers = problem.kinds.iter().map(|kind| kind.tier);
         if problem.is_restricted() && tiers.max() > Some(0) {
             // A limit may push pods to lighter pools, which the generator doesn't look at.
-            return Ok(None);
+            return None;
         }
-        let Some(base) = starts.first() else {
-            return Ok(None);
-        };
-        let limited = |launched: &&Launched| problem.kinds[launched.kind].supply.is_some();
-        let launched: Vec<Launched> = base.launched.iter().filter(limited).cloned().collect();
-        let mut left = problem.counts();
-        let mut ledger = Ledger::new(problem);
+        let base = starts.first()?;
+        let mut demand = problem.counts();
         for filling in &base.rooms {
-            take(&mut left, filling, 1);
+            take(&mut demand, filling, 1);
         }
-        for launched in &launched {
-            ledger.open(problem, launched.kind, launched.count);
-            take(&mut left, &launched.filling, launched.count);
-        }
-        let Some(generator) = Generator::new(problem, &left, rules) else {
-            return Ok(None);
+        let mut state = State {
+            ledger: Ledger::new(problem),
+            launched: Vec::new(),
+            cost: 0,
+            demand,
         };
-        let mut others = left.clone();
-        for (group, count) in left.iter_mut().enumerate() {
+        for launched in base
+            .launched
+            .iter()
+            .filter(|launched| is_limited(problem, launched))
+        {
+            let pattern = Pattern {
+                kind: launched.kind,
+                filling: launched.filling.clone(),
+            };
+            state.launch(problem, pattern, launched.count);
+        }
+        let generator = Generator::new(problem, &state.demand, rules)?;
+        let mut others = state.demand.clone();
+        for (group, count) in state.demand.iter_mut().enumerate() {
             if generator.takes(group) {
                 others[group] = 0;
             } else {
                 *count = 0;
             }
         }
-        let groups = left.iter().filter(|count| **count > 0).count();
+        let groups = state.demand.iter().filter(|count| **count > 0).count();
         if groups == 0 || groups > MOST_GROUPS {
-            return Ok(None);
+            return None;
         }
-        let mut master = Master::new(problem, &left)?;
-        let any = |_| true;
-        let mut patterns: Vec<Pattern> = (0..left.len())
-            .filter_map(|group| generator.single(group, left[group], any))
+        let leaves_any = (base.left.iter().zip(&state.demand)).any(|(left, demand)| *left > 0 && *demand > 0);
+        let ceiling = if leaves_any { u64::MAX } else { base.cost(problem) };
+        let ground = Self {
+            state,
+            others,
+            rooms: base.rooms.clone(),
+            ceiling,
+        };
+        Some((ground, generator))
+    }
+
+    /// A filling of each group alone, and those of the packings.
+    fn known(&self, problem: &Problem<'_>, generator: &Generator<'_>, starts: &[&Packing]) -> Vec<Pattern> {
+        let State { demand, ledger, .. } = &self.state;
+        let mut patterns: Vec<Pattern> = (0..demand.len())
+            .filter_map(|group| generator.single(group, demand[group], |_| true))
             .collect();
         let known = starts.iter().flat_map(|start| &start.launched);
-        for launched in known.filter(|launched| !limited(launched)) {
-            if let Some(filling) = clipped(&launched.filling, &left) {
-                patterns.push(generator.settled(launched.kind, filling, &ledger));
+        for launched in known.filter(|launched| !is_limited(problem, launched)) {
+            if let Some(filling) = clipped(&launched.filling, demand) {
+                patterns.push(generator.settled(launched.kind, filling, ledger));
             }
         }
-        master.add(patterns)?;
-        Ok(Some(Self {
-            problem,
-            generator,
-            master,
-            demand: left,
-            others,
-            ledger,
-            rooms: base.rooms.clone(),
-            launched,
-        }))
+        patterns
     }
+}
 
-    fn run(&mut self, mut relaxed: Relaxed, effort: &mut Effort<'_>) -> Result<(), Refused> {
-        while self.fix(&relaxed) && self.demand.iter().any(|count| *count > 0) && !effort.is_used_up() {
-            self.shrink(&relaxed)?;
-            let Some(next) = self.solve_again(effort)? else {
+fn is_limited(problem: &Problem<'_>, launched: &Launched) -> bool {
+    problem.kinds[launched.kind].supply.is_some()
+}
+
+/// Dives from one ground.
+struct Dives<'f, 'a> {
+    problem: &'a Problem<'a>,
+    filler: &'f Filler<'a>,
+    generator: Generator<'a>,
+    master: Master<'a>,
+    reserve: Reserve,
+    ground: Ground,
+    best: Option<Packing>,
+    /// Micro-dollars in which costs differ.
+    step: f64,
+    /// No packing is cheaper.
+    floor: u64,
+    /// Cost of the cheapest so far.
+    ceiling: u64,
+}
+
+#[expect(clippy::cast_precision_loss, reason = "guidance only")]
+fn float(amount: u64) -> f64 {
+    amount as f64
+}
+
+impl Dives<'_, '_> {
+    fn run(&mut self, root: Relaxed, effort: &mut Effort<'_>) -> Result<(), Refused> {
+        let mut vain = 0;
+        let mut next = Some(root);
+        for attempt in 0.. {
+            let Some(relaxed) = next.take() else { break };
+            let before = self.ceiling;
+            self.dive(relaxed, attempt, effort)?;
+            vain = if self.ceiling < before { 0 } else { vain + 1 };
+            if self.ceiling <= self.floor || vain > PATIENCE || effort.is_used_up() {
                 break;
-            };
-            relaxed = next;
+            }
+            let State { demand, ledger, .. } = &self.ground.state;
+            let problem = self.problem;
+            self.master
+                .cover(demand, |kind| ledger.allowed(problem, kind) > 0)?;
+            next = self.master.solve(Simplex::Dual, effort);
         }
         Ok(())
     }
 
-    /// Uses what the relaxation uses at least once, else what it uses nearly once or most; false if nothing could be.
-    fn fix(&mut self, relaxed: &Relaxed) -> bool {
-        let mut order: Vec<usize> = (0..relaxed.levels.len())
-            .filter(|at| relaxed.levels[*at] > 1e-6)
-            .collect();
-        order.sort_by(|one, two| (relaxed.levels[*two].total_cmp(&relaxed.levels[*one])).then(one.cmp(two)));
-        let mut fixed = false;
-        for at in order {
-            let level = relaxed.levels[at] + 1e-6;
-            if level < 1.0 && fixed && level < NEARLY {
-                break;
-            }
-            let whole = whole(level).max(1);
-            fixed |= self.apply(at, whole);
-        }
-        fixed
-    }
-
-    /// Uses a pattern so often, as far as demand and limits admit; whether at all.
-    fn apply(&mut self, at: usize, count: u64) -> bool {
-        let Pattern { kind, filling } = self.master.patterns()[at].clone();
-        let lasts = filling
-            .iter()
-            .map(|(group, each)| self.demand[*group] / each)
-            .min();
-        let (pattern, count) = match lasts.unwrap_or(0) {
-            0 => match clipped(&filling, &self.demand) {
-                Some(filling) if filling_is_most_of(&filling, &self.master.patterns()[at].filling) => {
-                    (self.generator.settled(kind, filling, &self.ledger), 1)
-                }
-                _ => return false,
-            },
-            lasts => (Pattern { kind, filling }, count.min(lasts)),
+    fn dive(&mut self, relaxed: Relaxed, attempt: u64, effort: &mut Effort<'_>) -> Result<(), Refused> {
+        // The first one is to lead to a packing in any case.
+        let ceiling = if attempt == 0 {
+            f64::INFINITY
+        } else {
+            float(self.ceiling) - self.step * 0.999
         };
-        let count = count.min(self.ledger.allowed(self.problem, pattern.kind));
-        if count == 0 {
-            return false;
+        let mut descent = Descent {
+            problem: self.problem,
+            generator: &mut self.generator,
+            master: &mut self.master,
+            reserve: &mut self.reserve,
+            state: self.ground.state.clone(),
+            whim: Whim::of(attempt),
+            ceiling,
+        };
+        let values = descent.run(relaxed, effort)?;
+        let state = descent.state;
+        if attempt > 0 && float(state.cost) >= ceiling {
+            return Ok(());
         }
-        self.ledger.open(self.problem, pattern.kind, count);
-        take(&mut self.demand, &pattern.filling, count);
-        self.launched.push(Launched {
-            kind: pattern.kind,
-            filling: pattern.filling,
-            count,
-        });
-        true
-    }
-
-    /// Makes the master that of the pods left over: no filling holds more than there is.
-    fn shrink(&mut self, relaxed: &Relaxed) -> Result<(), Refused> {
-        for (group, count) in self.demand.iter().enumerate() {
-            self.master.demand(group, *count)?;
-        }
-        let (problem, ledger) = (self.problem, &self.ledger);
-        let allowed = |kind: usize| ledger.allowed(problem, kind) > 0;
-        let retired = self.master.retire(&self.demand, allowed)?;
-        let mut smaller = Vec::new();
-        for at in retired {
-            let used = relaxed.levels.get(at).is_some_and(|level| *level > 1e-6);
-            let Pattern { kind, filling } = &self.master.patterns()[at];
-            if used && let Some(filling) = clipped(filling, &self.demand) {
-                smaller.push(self.generator.settled(*kind, filling, ledger));
+        let endings = if state.is_complete() || effort.is_used_up() {
+            1
+        } else {
+            ENDINGS
+        };
+        let packing = self.ended(&state, &values, endings);
+        let is_better = |best: &Packing| packing.is_better_than(best, self.problem);
+        if self.best.as_ref().is_none_or(is_better) {
+            if packing
+                .left
+                .iter()
+                .zip(&self.ground.state.demand)
+                .all(|(left, demand)| *left == 0 || *demand == 0)
+            {
+                self.ceiling = self.ceiling.min(packing.cost(self.problem));
             }
+            self.best = Some(packing);
         }
-        for (group, count) in self.demand.iter().enumerate().filter(|(_, count)| **count > 0) {
-            smaller.extend(self.generator.single(group, *count, allowed));
-        }
-        smaller.retain(|pattern| allowed(pattern.kind));
-        self.master.add(smaller)?;
         Ok(())
     }
 
-    fn solve_again(&mut self, effort: &mut Effort<'_>) -> Result<Option<Relaxed>, Refused> {
-        let mut relaxed = self.master.solve(Simplex::Dual, effort);
-        for _ in 0..ROUNDS {
-            let Some(solved) = &relaxed else { break };
-            let look = Look {
-                share: WORTHWHILE,
-                nodes: NODES,
-                keep: 1,
-                kicks: 4,
-            };
-            let values = Valuation::plain(self.problem, solved.values.clone());
-            let found = self.generator.look(&values, &self.demand, look, effort);
-            let mut patterns = found.map(|found| found.patterns).unwrap_or_default();
-            patterns.retain(|pattern| self.ledger.allowed(self.problem, pattern.kind) > 0);
-            if self.master.add(patterns)? == 0 {
-                break;
+    /// With what is left packed by the density greedy, whatever effort is left: under the last values of pods, under those
+    /// of the filler, and under some between and around them. The best of so many.
+    fn ended(&self, state: &State, values: &[f64], endings: u64) -> Packing {
+        let mut best: Option<Packing> = None;
+        for ending in 0..endings {
+            let mut filler = self.filler.clone();
+            if ending != 1 {
+                let mut random = Random::new(ending);
+                for (value, last) in filler.values.iter_mut().zip(values) {
+                    let shake = if ending == 0 {
+                        1.0
+                    } else {
+                        1.0 + END_STRENGTH * (random.unit() - 0.5)
+                    };
+                    // A little of what the filler says, so that no pod is worth nothing.
+                    *value = (0.99 * last + 0.01 * *value) * shake;
+                }
             }
-            let Some(next) = self.master.solve(Simplex::Primal, effort) else {
-                break;
-            };
-            relaxed = Some(next);
+            let packing = self.packed(state, &filler);
+            let is_better = |best: &Packing| packing.is_better_than(best, self.problem);
+            if best.as_ref().is_none_or(is_better) {
+                best = Some(packing);
+            }
         }
-        Ok(relaxed)
+        best.unwrap_or_default()
     }
 
-    /// Packs what is left by the density greedy, whatever effort is left.
-    fn finish(mut self, filler: &Filler<'_>) -> Packing {
-        let mut left = self.others;
-        for (left, demand) in left.iter_mut().zip(&self.demand) {
+    fn packed(&self, state: &State, filler: &Filler<'_>) -> Packing {
+        let mut left = self.ground.others.clone();
+        for (left, demand) in left.iter_mut().zip(&state.demand) {
             *left += demand;
         }
         let options = PlanOptions::default();
         let mut last = Effort::new(&options, &Unlimited);
         last.grant(LAST_EFFORT);
-        let rest = density::launch(self.problem, filler, &mut left, &mut self.ledger, &mut last);
-        self.launched.extend(rest);
+        let mut ledger = state.ledger.clone();
+        let mut launched = state.launched.clone();
+        launched.extend(density::launch(
+            self.problem,
+            filler,
+            &mut left,
+            &mut ledger,
+            &mut last,
+        ));
         let mut packing = Packing {
-            rooms: self.rooms,
-            launched: self.launched,
+            rooms: self.ground.rooms.clone(),
+            launched,
             left,
         };
         packing.normalise();
         downsize::downsize(self.problem, &mut packing);
         packing
     }
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "rounded down on purpose; no level is negative"
-)]
-fn whole(level: f64) -> u64 {
-    level as u64
-}
-
-fn take(left: &mut [u64], filling: &Filling, count: u64) {
-    for (group, each) in filling {
-        left[*group] -= each * count;
-    }
-}
-
-/// As much of a filling as is left; `None` where that is nothing.
-fn clipped(filling: &Filling, left: &[u64]) -> Option<Filling> {
-    let parts = filling
-        .iter()
-        .map(|(group, count)| (*group, left[*group].min(*count)));
-    let clipped: Filling = parts.filter(|(_, count)| *count > 0).collect();
-    (!clipped.is_empty()).then_some(clipped)
-}
-
-/// Whether clipping took at most a fifth of the pods: less isn't worth its node.
-fn filling_is_most_of(clipped: &Filling, whole: &Filling) -> bool {
-    let pods = |filling: &Filling| filling.iter().map(|(_, count)| count).sum::<u64>();
-    pods(clipped) * 5 >= pods(whole) * 4
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@ use super::side::verdict::on_node_penalty;
 const MOST_SORTED: usize = 400;
 
 /// What pods are worth, and orders of groups by it.
+#[derive(Clone)]
 pub struct Filler<'a> {
     problem: &'a Problem<'a>,
     /// Micro-dollars that a pod of each group is worth.

@@ -183,25 +183,17 @@ impl<'a> Generator<'a> {
         best.map(|(_, pattern)| pattern)
     }
 
-    /// A filling on the cheapest kind of its tier and place that holds it.
+    /// A filling on the cheapest kind of its tier that holds it.
     #[must_use]
     pub fn settled(&self, kind: usize, filling: Filling, ledger: &Ledger) -> Pattern {
-        let all = &self.tiers[self.problem.kinds[kind].tier];
-        let cheapest = if self.rules.places.is_empty() {
-            cheapest(self.problem, &filling, all, ledger)
-        } else {
-            let here = |other: &usize| self.rules.place(*other) == self.rules.place(kind);
-            let kinds: Vec<usize> = all.iter().copied().filter(here).collect();
-            cheapest(self.problem, &filling, &kinds, ledger)
-        };
-        let kind = cheapest.unwrap_or(kind);
+        let kinds = &self.tiers[self.problem.kinds[kind].tier];
+        let kind = cheapest(self.problem, &filling, kinds, ledger).unwrap_or(kind);
         Pattern { kind, filling }
     }
 
     /// What a filling is worth for its cost.
     fn ratio(&self, pattern: &Pattern, valuation: &Valuation) -> f64 {
-        let place = self.rules.place(pattern.kind);
-        valuation.worth(place, &pattern.filling) / valuation.costs[pattern.kind]
+        valuation.worth(&pattern.filling) / valuation.costs[pattern.kind]
     }
 
     /// Whether a filling is worth more than it costs.
@@ -262,10 +254,9 @@ impl<'a> Generator<'a> {
         effort: &mut Effort<'_>,
     ) -> (Vec<(f64, Filling)>, f64) {
         let candidate = &mut self.candidates[at];
-        let place = self.rules.place(candidate.kind);
         let room = &candidate.room;
         let floor = valuation.costs[candidate.kind] * look.share;
-        let values = &valuation.values[place];
+        let values = &valuation.values;
         let groups = candidate.groups.iter();
         let items: Vec<Item<'_>> = groups
             .filter(|(group, _)| left[*group] > 0 && values[*group] > 0.0)
@@ -277,13 +268,13 @@ impl<'a> Generator<'a> {
             })
             .collect();
         let looks = u64::try_from(items.len()).unwrap_or(u64::MAX);
-        effort.spend(looks);
+        effort.spend(looks / 4 + 1);
         let known = !candidate.multipliers.is_empty();
         if known && quick_bound(&candidate.multipliers, room, &items) <= floor {
             return (Vec::new(), floor);
         }
         candidate.multipliers = self.knapsack.multipliers(room, &items);
-        effort.spend(8 * looks);
+        effort.spend(2 * looks);
         let bound = quick_bound(&candidate.multipliers, room, &items);
         if bound <= floor {
             return (Vec::new(), floor);

@@ -35,11 +35,11 @@ fn a_look_finds_the_best_filling_of_each_kind_and_how_far_it_exceeds_the_cost() 
     let mut generator = Generator::new(&problem, &demand, Rules::default()).unwrap();
     assert!(generator.takes(0));
     // Four pods of 0.06 on 0.19, two on 0.1.
-    let values = Valuation::plain(&problem, vec![60_000.0]);
+    let values = Valuation::new(&problem, vec![60_000.0]);
     let found = generator.look(&values, &demand, LOOK, &mut effort).unwrap();
     assert!((found.excess - 0.24 / 0.19).abs() < 1e-6, "{}", found.excess);
     assert_eq!(fillings(&found), [&vec![(0, 4)], &vec![(0, 2)]]);
-    let values = Valuation::plain(&problem, vec![40_000.0]);
+    let values = Valuation::new(&problem, vec![40_000.0]);
     let nothing = generator.look(&values, &demand, LOOK, &mut effort).unwrap();
     assert!(nothing.patterns.is_empty());
     assert!((nothing.excess - 1.0).abs() < 1e-6, "{}", nothing.excess);
@@ -65,10 +65,9 @@ fn classes_and_conflicts_hold_in_every_filling() {
             most: 2,
         }],
         conflicts: [(1, vec![2]), (2, vec![1])].into(),
-        places: Vec::new(),
     };
     let mut generator = Generator::new(&problem, &demand, rules).unwrap();
-    let values = Valuation::plain(&problem, vec![60_000.0, 59_000.0, 58_000.0]);
+    let values = Valuation::new(&problem, vec![60_000.0, 59_000.0, 58_000.0]);
     let look = Look {
         share: 0.5,
         nodes: 10_000,
@@ -88,7 +87,7 @@ fn classes_and_conflicts_hold_in_every_filling() {
         assert!(count(1) == 0 || count(2) == 0, "{filling:?}");
     }
     // On a large node five of the last, which has no cap: 0.29 for 0.19.
-    let best = values.worth(0, &[(2, 5)]) / 190_000.0;
+    let best = values.worth(&[(2, 5)]) / 190_000.0;
     assert!((found.excess - best).abs() < 1e-6, "{} {best}", found.excess);
 }
 
@@ -107,7 +106,7 @@ fn fillings_together_share_no_pod_and_cover_all() {
     let mut effort = Effort::new(&options, &Unlimited);
     let mut generator = Generator::new(&problem, &demand, Rules::default()).unwrap();
     assert!(generator.has_few_kinds());
-    let values = Valuation::plain(&problem, vec![40_000.0, 30_000.0, 60_000.0]);
+    let values = Valuation::new(&problem, vec![40_000.0, 30_000.0, 60_000.0]);
     let look = Look { share: 0.0, ..LOOK };
     let patterns = generator.together(&values, &demand, look, &mut effort);
     for group in 0..3 {

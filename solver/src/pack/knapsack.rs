@@ -24,6 +24,8 @@ pub const OUTWARD: f64 = 1.0 + 1e-9;
 const CLOSE: f64 = 1.0 + 1e-7;
 /// Nodes of the tree between two looks at the effort: some ten microseconds each.
 const ASK_EVERY: u64 = 32;
+/// Looks of the search that take the time of one unit of effort; a swap's look takes twice as long.
+const LOOKS_A_UNIT: u64 = 10;
 
 /// Pods of one group that may go on the node.
 #[derive(Clone, Debug)]
@@ -38,8 +40,8 @@ pub struct Item<'a> {
     pub most: u64,
 }
 
-/// Groups that may not be on a node together, by group; each pair stands at both. Caps on classes of groups need no word
-/// here: they are further columns of room and requests.
+/// Groups that may not be on a node together, by group; each pair stands at both. Caps on the pods of some groups need no
+/// word here: they are further columns of room and requests.
 pub type Conflicts = BTreeMap<usize, Vec<usize>>;
 
 /// What is asked of a search.
@@ -146,13 +148,13 @@ impl Knapsack {
                 break;
             }
             if node % ASK_EVERY == 0 {
-                effort.spend(std::mem::take(&mut search.looks));
+                effort.spend(std::mem::take(&mut search.looks) / LOOKS_A_UNIT);
                 if effort.is_used_up() {
                     break;
                 }
             }
         }
-        effort.spend(search.looks);
+        effort.spend(search.looks / LOOKS_A_UNIT);
         search.answer()
     }
 }
@@ -285,7 +287,7 @@ impl<'a> Search<'a> {
             }
             swaps.kick();
         }
-        self.looks += swaps.take_looks();
+        self.looks += 2 * swaps.take_looks();
     }
 
     fn choose(&mut self, rank: usize, count: u64) {
@@ -521,5 +523,73 @@ mod tests {
             short += usize::from(cut < best / CLOSE - 1e-12);
         }
         assert!(short > 0, "no search was ever cut short of the best");
+    }
+
+    #[test]
+    fn conflicts_hold_and_the_best_that_keeps_to_them_is_found() {
+        let mut random = Random::new(5);
+        let mut knapsack = Knapsack::default();
+        let options = PlanOptions::default();
+        let mut effort = Effort::new(&options, &Unlimited);
+        let mut felt = 0;
+        for case in 0..500 {
+            let room: Vec<u64> = (0..2).map(|_| 8 + amount(&mut random, 12)).collect();
+            let requests: Vec<Vec<u64>> = (0..5)
+                .map(|_| (0..2).map(|_| 1 + amount(&mut random, 7)).collect())
+                .collect();
+            let items: Vec<Item<'_>> = requests
+                .iter()
+                .enumerate()
+                .map(|(group, request)| Item {
+                    group,
+                    value: 0.05 + random.unit(),
+                    request,
+                    most: 1 + amount(&mut random, 3),
+                })
+                .collect();
+            let mut conflicts = Conflicts::new();
+            let mut pairs = Vec::new();
+            for one in 0..5 {
+                for two in one + 1..5 {
+                    if random.below(4) == 0 {
+                        conflicts.entry(one).or_default().push(two);
+                        conflicts.entry(two).or_default().push(one);
+                        pairs.push((one, two));
+                    }
+                }
+            }
+            // All sets of groups without a pair, each on its own.
+            let mut best = 0.0_f64;
+            for set in 0..32_u32 {
+                let has = |group: usize| set >> group & 1 == 1;
+                if pairs.iter().all(|(one, two)| !(has(*one) && has(*two))) {
+                    let some: Vec<Item<'_>> = items.iter().filter(|item| has(item.group)).cloned().collect();
+                    best = best.max(by_force(&some, &room));
+                }
+            }
+            felt += usize::from(best < by_force(&items, &room) - 1e-9);
+            let multipliers = knapsack.multipliers(&room, &items);
+            let ask = Ask {
+                floor: 0.0,
+                nodes: u64::MAX,
+                keep: 4,
+                kicks: (2, 0),
+            };
+            let answer = Knapsack::search(&multipliers, &room, &items, &conflicts, ask, &mut effort);
+            let value = answer.fillings.first().map_or(0.0, |(value, _)| *value);
+            assert!(
+                (value - best).abs() <= best * 1e-6,
+                "case {case}: {value} instead of {best}"
+            );
+            assert!(answer.upper >= best, "case {case}");
+            for (_, filling) in &answer.fillings {
+                let has = |group: usize| filling.iter().any(|part| part.0 == group);
+                assert!(
+                    pairs.iter().all(|(one, two)| !(has(*one) && has(*two))),
+                    "case {case}"
+                );
+            }
+        }
+        assert!(felt > 50, "{felt} of 500");
     }
 }

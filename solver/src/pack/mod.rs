@@ -9,6 +9,8 @@ pub mod columns;
 pub mod compact;
 pub mod density;
 #[cfg(feature = "highs")]
+pub mod descent;
+#[cfg(feature = "highs")]
 pub mod dive;
 pub mod downsize;
 pub mod effort;

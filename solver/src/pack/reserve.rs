@@ -54,9 +54,22 @@ impl Reserve {
         most: usize,
         effort: &mut Effort<'_>,
     ) -> Vec<Pattern> {
+        self.draw_where(generator, valuation, most, |_| true, effort)
+    }
+
+    /// The same of those that are admitted alone.
+    pub fn draw_where(
+        &mut self,
+        generator: &Generator<'_>,
+        valuation: &Valuation,
+        most: usize,
+        is_admitted: impl Fn(&Pattern) -> bool,
+        effort: &mut Effort<'_>,
+    ) -> Vec<Pattern> {
         effort.spend(u64::try_from(self.patterns.len()).unwrap_or(u64::MAX));
         let patterns = self.patterns.iter();
-        let worthwhile = patterns.filter(|pattern| generator.is_worthwhile(pattern, valuation));
+        let worthwhile =
+            patterns.filter(|pattern| generator.is_worthwhile(pattern, valuation) && is_admitted(pattern));
         let mut drawn = generator.worthwhile(worthwhile.cloned().collect(), valuation);
         drawn.truncate(most);
         for pattern in &drawn {
@@ -93,7 +106,7 @@ mod tests {
         let mut reserve = Reserve::default();
         reserve.keep((1..=4).map(filling).collect());
         let mut draw = |value: f64, most| {
-            let values = Valuation::plain(&problem, vec![value]);
+            let values = Valuation::new(&problem, vec![value]);
             assert_eq!(
                 reserve.has_worthwhile(&generator, &values),
                 value > 25_000.0 && !reserve.is_empty()

@@ -67,7 +67,7 @@ impl Smoothing {
         // The bound's slope by a group's value: its demand less what the fillings hold of it that the bound's money buys.
         #[expect(clippy::cast_precision_loss, reason = "guidance only")]
         let float = |amount: u64| amount as f64;
-        let way = |group: usize| duals.value(0, group) - self.centre.value(0, group);
+        let way = |group: usize| duals.values[group] - self.centre.values[group];
         let bought = bound / self.centre.costs[best.kind];
         let demand = demand.iter().enumerate();
         let rise: f64 = demand.map(|(group, count)| float(*count) * way(group)).sum();
@@ -93,7 +93,7 @@ mod tests {
 
     fn at(value: f64) -> Valuation {
         Valuation {
-            values: vec![vec![value]],
+            values: vec![value],
             costs: vec![10.0],
         }
     }
@@ -101,10 +101,10 @@ mod tests {
     #[test]
     fn misses_lead_to_the_duals_and_a_new_round_back() {
         let mut smoothing = Smoothing::new(at(2.0));
-        let mut seen = vec![smoothing.between(&at(4.0)).value(0, 0)];
+        let mut seen = vec![smoothing.between(&at(4.0)).values[0]];
         while smoothing.weight() > 0.0 {
             smoothing.miss();
-            seen.push(smoothing.between(&at(4.0)).value(0, 0));
+            seen.push(smoothing.between(&at(4.0)).values[0]);
         }
         assert_eq!(seen, [3.0, 4.0]);
         smoothing.begin();

@@ -1,10 +1,5 @@
-//! What pods are worth and what nodes cost while columns are generated.
-//!
-//! A master program of demand rows alone gives each group one value and leaves kinds their price. Rows on kinds (supply,
-//! limits) change what a node costs by their duals, and rows by place (zones) what a pod is worth there: hence values
-//! by place and costs by kind. [`Rules`] says which place a kind is at, and what else a filling has to keep to.
-//!
-//! Units: micro-dollars per hour.
+//! What pods are worth and what nodes cost while columns are generated, in micro-dollars per hour, and what a filling has
+//! to keep to besides the room.
 
 use crate::lower::Problem;
 
@@ -27,23 +22,13 @@ pub struct Rules {
     pub classes: Vec<Class>,
     /// Groups that may not be on a node together.
     pub conflicts: Conflicts,
-    /// By kind: which place it is at; empty where all kinds are at place 0.
-    pub places: Vec<usize>,
 }
 
-impl Rules {
-    /// Where a kind is.
-    #[must_use]
-    pub fn place(&self, kind: usize) -> usize {
-        self.places.get(kind).copied().unwrap_or(0)
-    }
-}
-
-/// Values by place and group, and costs by kind.
+/// Values by group, and costs by kind.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Valuation {
-    /// By place and group: what one pod is worth.
-    pub values: Vec<Vec<f64>>,
+    /// By group: what one pod is worth.
+    pub values: Vec<f64>,
     /// By kind: what one node costs, more than nothing.
     pub costs: Vec<f64>,
 }
@@ -57,57 +42,49 @@ fn float(amount: u64) -> f64 {
 }
 
 impl Valuation {
-    /// The same values everywhere, and kinds at their price.
+    /// With kinds at their cost.
     #[must_use]
-    pub fn plain(problem: &Problem<'_>, values: Vec<f64>) -> Self {
+    pub fn new(problem: &Problem<'_>, values: Vec<f64>) -> Self {
         Self {
-            values: vec![values],
+            values,
             costs: problem.kinds.iter().map(|kind| float(kind.cost)).collect(),
         }
     }
 
-    /// What a pod of a group is worth at a place.
+    /// What so many pods of some groups are worth.
     #[must_use]
-    pub fn value(&self, place: usize, group: usize) -> f64 {
-        self.values[place][group]
-    }
-
-    /// What so many pods of each group are worth at a place.
-    #[must_use]
-    pub fn worth(&self, place: usize, filling: &[(usize, u64)]) -> f64 {
+    pub fn worth(&self, filling: &[(usize, u64)]) -> f64 {
         let parts = filling.iter();
         parts
-            .map(|(group, count)| self.value(place, *group) * float(*count))
+            .map(|(group, count)| self.values[*group] * float(*count))
             .sum()
+    }
+
+    /// What so many pods of each group are worth.
+    #[must_use]
+    pub fn worth_of_all(&self, counts: &[u64]) -> f64 {
+        let both = self.values.iter().zip(counts);
+        both.map(|(value, count)| value * float(*count)).sum()
     }
 
     /// So much of the way from another valuation to this one: 1 is this one.
     #[must_use]
     pub fn between(&self, other: &Self, share: f64) -> Self {
-        let blend = |one: &Vec<f64>, two: &Vec<f64>| -> Vec<f64> {
-            let both = one.iter().zip(two);
-            both.map(|(one, two)| share * one + (1.0 - share) * two).collect()
-        };
-        let places = self.values.iter().zip(&other.values);
+        let both = self.values.iter().zip(&other.values);
+        let values = both.map(|(one, two)| share * one + (1.0 - share) * two);
         Self {
-            values: places.map(|(one, two)| blend(one, two)).collect(),
-            costs: blend(&self.costs, &other.costs),
+            values: values.collect(),
+            costs: self.costs.clone(),
         }
     }
 
-    /// With each value up to half of `strength` higher or lower, the same at all places.
+    /// With each value up to half of `strength` higher or lower.
     #[must_use]
     pub fn shaken(&self, strength: f64, random: &mut Random) -> Self {
-        let groups = self.values.first().map_or(0, Vec::len);
-        let factors: Vec<f64> = (0..groups)
-            .map(|_| 1.0 + strength * (random.unit() - 0.5))
-            .collect();
-        let shake = |values: &Vec<f64>| -> Vec<f64> {
-            let both = values.iter().zip(&factors);
-            both.map(|(value, factor)| value * factor).collect()
-        };
+        let values = self.values.iter();
+        let shaken = values.map(|value| value * (1.0 + strength * (random.unit() - 0.5)));
         Self {
-            values: self.values.iter().map(shake).collect(),
+            values: shaken.collect(),
             costs: self.costs.clone(),
         }
     }
@@ -119,24 +96,16 @@ mod tests {
 
     #[test]
     fn values_between_two_valuations_are_between() {
-        let one = Valuation {
-            values: vec![vec![4.0, 8.0], vec![0.0, 1.0]],
+        let at = |values: [f64; 2]| Valuation {
+            values: values.to_vec(),
             costs: vec![10.0],
         };
-        let two = Valuation {
-            values: vec![vec![0.0, 4.0], vec![4.0, 1.0]],
-            costs: vec![20.0],
-        };
-        let between = one.between(&two, 0.25);
-        assert_eq!(between.values, [vec![1.0, 5.0], vec![3.0, 1.0]]);
-        assert_eq!(between.costs, [17.5]);
-        assert!((between.worth(0, &[(0, 3), (1, 2)]) - 13.0).abs() < 1e-9);
-        let shaken = one.shaken(0.5, &mut Random::new(1));
-        let ratio = shaken.value(0, 1) / one.value(0, 1);
-        assert!((0.75..1.25).contains(&ratio) && ratio != 1.0);
-        assert!(
-            (shaken.value(1, 1) - ratio).abs() < 1e-12,
-            "by group, not by place"
-        );
+        let between = at([4.0, 8.0]).between(&at([0.0, 4.0]), 0.25);
+        assert_eq!(between, at([1.0, 5.0]));
+        assert!((between.worth(&[(0, 3), (1, 2)]) - 13.0).abs() < 1e-9);
+        assert!((between.worth_of_all(&[3, 2]) - 13.0).abs() < 1e-9);
+        let shaken = at([4.0, 8.0]).shaken(0.5, &mut Random::new(1));
+        assert!((3.0..5.0).contains(&shaken.values[0]) && (6.0..10.0).contains(&shaken.values[1]));
+        assert_ne!(shaken, at([4.0, 8.0]));
     }
 }

@@ -107,6 +107,5 @@ pub fn rules(side: &SideRows) -> Option<Rules> {
     Some(Rules {
         classes: side.caps.iter().map(class).collect(),
         conflicts,
-        places: Vec::new(),
     })
 }
