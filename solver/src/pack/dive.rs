@@ -24,7 +24,7 @@ use super::merged::MOST_GROUPS;
 use super::random::Random;
 use super::reserve::Reserve;
 use super::side::node::rules;
-use super::{Filling, Launched, Packing, density, downsize};
+use super::{Filling, Launched, Packing, credits, density, downsize};
 
 /// Dives in vain after which there are no more.
 const PATIENCE: u64 = 60;
@@ -42,7 +42,7 @@ const END_STRENGTH: f64 = 0.3;
 pub struct Outcome {
     /// All that could be placed.
     pub packing: Packing,
-    /// Values that bound every packing, where existing nodes and limited offers don't spoil that.
+    /// Values that bound every packing, less what existing nodes and limited offers take off.
     pub farley: Option<Farley>,
     /// Fillings that the master program knew in the end.
     pub patterns: Vec<Pattern>,
@@ -79,17 +79,19 @@ pub fn pack<'a>(
     master.add(ground.known(problem, &generator, starts))?;
     effort.grant(shares.generate);
     let converged = converge(problem, &mut master, &mut generator, &demand, values, effort)?;
-    let alone = problem.rooms.is_empty() && problem.supplies.is_empty();
-    let farley = converged.farley.filter(|_| alone);
     effort.grant(shares.dive);
-    let bound = farley.as_ref().map_or(0, |farley| farley.bound(&demand));
+    let farley = converged.farley;
+    let farley = farley.and_then(|farley| credits::settled(problem, &mut generator, farley, effort));
+    // What is launched beside the demand of the master only adds to its cost.
+    let all = problem.counts();
+    let bound = farley.as_ref().map_or(0, |farley| farley.bound(&all));
     let mut dives = Dives {
         problem,
         filler,
         generator,
         master,
         reserve: converged.reserve,
-        floor: attainable(problem, &demand, bound),
+        floor: attainable(problem, &all, bound),
         step: float(attainable(problem, &demand, 1)),
         ceiling: ground.ceiling,
         ground,

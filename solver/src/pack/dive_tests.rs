@@ -111,10 +111,60 @@ fn a_deadline_long_gone_still_leaves_no_pod_behind() {
 }
 
 #[test]
-fn rooms_are_used_and_no_bound_is_claimed_then() {
+fn rooms_are_used_and_come_off_the_bound() {
+    let (_, _, alone, _) = packed(cluster(), &Unlimited, None).remove(0);
     let with_room = cluster().node("n1", "default", "large", "zone-a");
-    let (_, left, bound, packing) = packed(with_room, &Unlimited, None).remove(0);
+    let (cost, left, bound, packing) = packed(with_room, &Unlimited, None).remove(0);
     assert_eq!(left, [0, 0, 0]);
-    assert_eq!(bound, 0);
     assert!(!packing.rooms[0].is_empty());
+    // A large node less costs at most a large node less.
+    assert!(bound + 200_000 >= alone && bound < alone, "{bound} {alone}");
+    assert!(bound <= cost, "{bound} {cost}");
+}
+
+/// Pods of which three at a time fill a node to the brim, each of another size.
+fn triplets(number: u64) -> Cluster {
+    let mut cluster = Cluster::new()
+        .instance_type(machine("node", "10", "8Gi", "1"))
+        .pool("default");
+    for at in 0..number {
+        let (one, two) = (2_600 + 37 * at % 700, 3_000 + 53 * at % 800);
+        for (name, cpu) in [("a", one), ("b", two), ("c", 10_000 - one - two)] {
+            cluster = cluster.pods(&format!("{name}{at}"), 1, &format!("{cpu}m"), "1Mi");
+        }
+    }
+    cluster
+}
+
+#[test]
+fn nodes_that_can_be_filled_to_the_brim_are() {
+    let (cost, _, bound, _) = packed(triplets(12), &Unlimited, None).remove(0);
+    assert_eq!((cost, bound), (12_000_000, 12_000_000));
+}
+
+#[test]
+fn six_hundred_groups_are_placed_whatever_the_effort() {
+    for limit in [Some(0), Some(2_000_000)] {
+        let (cost, left, bound, _) = packed(triplets(200), &Unlimited, limit).remove(0);
+        assert!(left.iter().all(|left| *left == 0), "{limit:?}");
+        assert!(bound <= cost && cost <= 300_000_000, "{limit:?}: {cost}");
+    }
+}
+
+#[test]
+fn pods_that_ask_for_nothing_and_giants_are_placed_too() {
+    let mut cluster = Cluster::new()
+        .instance_type(machine("small", "2", "8Gi", "0.1"))
+        .instance_type(machine("large", "4", "16Gi", "0.2"))
+        .pool("default")
+        .pods("nothing", 7, "0", "0")
+        .pods("giant", 1, "4", "16Gi");
+    // Ties everywhere: all of them are as good as each other.
+    for at in 0..20 {
+        cluster = cluster.pods(&format!("equal{at}"), 2, "500m", &format!("{}Mi", 100 + at));
+    }
+    let (cost, left, bound, _) = packed(cluster, &Unlimited, None).remove(0);
+    assert!(left.iter().all(|left| *left == 0), "{left:?}");
+    // 24 vCPU at 0.05 each and the slots of pods: ten on a node.
+    assert!(bound <= cost && cost <= 1_400_000, "{bound} {cost}");
 }

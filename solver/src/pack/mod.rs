@@ -7,6 +7,8 @@
 pub mod columns;
 #[cfg(feature = "highs")]
 pub mod compact;
+#[cfg(feature = "highs")]
+pub mod credits;
 pub mod density;
 #[cfg(feature = "highs")]
 pub mod descent;
