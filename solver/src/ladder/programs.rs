@@ -114,8 +114,7 @@ impl<'a> Ladder<'a> {
         }
         let start = self.quota.elapsed();
         let packings: Vec<&Packing> = self.incumbents.iter().rev().collect();
-        let Choice { patterns, values } = &self.choice;
-        match restricted::improve(self.problem, patterns, values, &packings, &mut self.effort) {
+        match restricted::improve(self.problem, &self.choice.patterns, &packings, &mut self.effort) {
             Ok(Some(packing)) => self.enter("restricted", start, Ok(packing)),
             Ok(None) => self.record("restricted", start, None),
             Err(failure) => self.enter("restricted", start, Err(failure.to_string())),

@@ -295,6 +295,13 @@ impl Model {
         self.choose(c"simplex_iteration_limit", most(each))?;
         self.choose(c"mip_max_nodes", most(run.nodes))?;
         self.measure(c"mip_rel_gap", run.gap)?;
+        for heuristic in [
+            c"mip_heuristic_run_rins",
+            c"mip_heuristic_run_rens",
+            c"mip_heuristic_run_root_reduced_cost",
+        ] {
+            self.switch(heuristic, run.sub_programs)?;
+        }
         // SAFETY: the model is alive.
         let before = unsafe { raw::Highs_getRunTime(self.raw()) };
         self.measure(

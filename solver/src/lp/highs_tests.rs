@@ -12,6 +12,7 @@ const DUAL: Run = Run {
     nodes: None,
     seconds: None,
     gap: 0.0,
+    sub_programs: true,
 };
 
 fn empty() -> Model {

@@ -62,6 +62,9 @@ pub struct Run {
     pub seconds: Option<f64>,
     /// Share of the cost by which the dual bound may stay below it, where integers are asked for.
     pub gap: f64,
+    /// Whether HiGHS may try parts of a program in whole numbers as programs of their own. They find solutions that the
+    /// tree alone finds late, take many times as long as the iterations say, and don't stop when told.
+    pub sub_programs: bool,
 }
 
 impl Default for Run {
@@ -73,6 +76,7 @@ impl Default for Run {
             nodes: None,
             seconds: None,
             gap: 0.0,
+            sub_programs: true,
         }
     }
 }

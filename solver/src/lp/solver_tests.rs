@@ -10,6 +10,7 @@ const ONE_ROUND: Run = Run {
     nodes: None,
     seconds: None,
     gap: 0.0,
+    sub_programs: true,
 };
 
 fn never() -> bool {

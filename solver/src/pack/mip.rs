@@ -13,11 +13,11 @@ use super::downsize::downsize;
 use super::effort::Effort;
 use super::side::verdict;
 
-/// Effort of one iteration for each row, as in the master program, and for each variable and row of a node of the tree.
-const ITERATION_A_ROW: u64 = 10;
+/// Effort of one iteration and of one node of the tree for each variable and row, cuts and propagation included, and of
+/// all that comes before the tree: measured on restricted masters and compact programs alike.
+const ITERATION_A_LINE: u64 = 4;
 const NODE_A_LINE: u64 = 20;
-/// Effort for each variable and row before the tree: presolve, cuts and heuristics at the root.
-const ROOT_A_LINE: u64 = 2_000;
+const ROOT_A_LINE: u64 = 5_000;
 /// Iterations at most where no limit says so: minutes.
 const MOST_ITERATIONS: u64 = 10_000_000;
 
@@ -59,24 +59,23 @@ pub(super) fn solve(
     effort: &mut Effort<'_>,
 ) -> Result<Option<Found>, Failure> {
     let size = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
-    let (rows, lines) = (
-        size(program.rows.len()).max(1),
-        size(program.rows.len() + program.variables.len()),
-    );
+    let lines = size(program.rows.len() + program.variables.len()).max(1);
     let root = lines * ROOT_A_LINE;
     if effort.left() <= root || effort.is_used_up() || effort.ask_quota() {
         return Ok(None);
     }
-    let iterations = ((effort.left() - root) / (rows * ITERATION_A_ROW)).clamp(1, MOST_ITERATIONS);
+    let iterations = ((effort.left() - root) / (lines * ITERATION_A_LINE)).clamp(1, MOST_ITERATIONS);
     let run = Run {
         nodes: Some(nodes),
         iterations: u32::try_from(iterations).ok(),
+        // Neither counted nor interruptible; starts come from engines that know more of packing.
+        sub_programs: false,
         ..Run::default()
     };
     let mut solver = program.on_a_thread()?;
     solver.set_start(floats(start))?;
     let outcome = solver.run(&run, || effort.ask_quota())?;
-    effort.spend(root + outcome.iterations * rows * ITERATION_A_ROW + outcome.nodes * lines * NODE_A_LINE);
+    effort.spend(root + (outcome.iterations * ITERATION_A_LINE + outcome.nodes * NODE_A_LINE) * lines);
     if outcome.status == Status::Trouble {
         return Err(Failure::Trouble);
     }

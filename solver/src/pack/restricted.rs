@@ -1,34 +1,40 @@
 //! The restricted master program in whole numbers: how often to use fillings that are known, at the least cost.
 //!
-//! Whatever launches a packing has, their fillings and many others are put together anew. Alone this is poor; with the
-//! fillings of a dive and with its packing as a start it gains what the dive lost by fixing one filling after the other.
+//! Whatever launches a packing has, their fillings and many others are put together anew, each about as often as start and
+//! relaxation have it. Alone this is poor; with the fillings of a dive and with its packing as a start it gains what the
+//! dive lost by fixing one filling after the other: a few tenths of a per cent on some plans of ten to thirty nodes, nothing
+//! on most others. For when there is a second to spare.
 //! Pods on nodes that exist stay there, pods without a place stay without, and limits and supplies hold.
 //!
 //! Doesn't look at side rows that span nodes: where there are some it has nothing to offer.
 //!
 //! Papers: papers.md, 1 and 4.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::lower::Problem;
 use crate::lower::side::Place;
+use crate::lp::run::Simplex;
 use crate::lp::whole::{Program, Row};
 
 use super::effort::Effort;
 use super::ledger::Ledger;
-use super::master::Pattern;
+use super::master::{Master, Pattern};
 use super::mip::{self, Failure, whole};
 use super::side::verdict;
 use super::{Filling, Launched, Packing};
 
-/// Fillings that the program may choose from beside those of packings: those that cost least beyond what their pods are
-/// worth. More of them take the tree's time and hardly ever help.
+/// Fillings that the program may choose from beside those of packings. More of them take the tree's time and hardly ever
+/// help.
 const MOST_PATTERNS: usize = 600;
-/// Nodes of the tree: what it finds it mostly finds in the first of them.
-const NODES: u32 = 500;
+/// How far each number may be from both the relaxation's and the start's. Fewer values to choose from make the tree many
+/// times smaller, and with ten thousand pods all better packings that are found are as near as this.
+const REACH: u64 = 3;
+/// Nodes of the tree; its end is mostly that of the effort.
+const NODES: u32 = 5_000;
 
 /// A better packing made of the fillings of `packings`, the best of which comes first and is where it starts from, and
-/// of `patterns`; of those that are worth most under `values`, by group in micro-dollars. `None` where none is found
+/// of `patterns`, as many as there may be: those that the relaxation comes nearest to using. `None` where none is found
 /// that is better.
 ///
 /// # Errors
@@ -36,7 +42,6 @@ const NODES: u32 = 500;
 pub fn improve(
     problem: &Problem<'_>,
     patterns: &[Pattern],
-    values: &[f64],
     packings: &[&Packing],
     effort: &mut Effort<'_>,
 ) -> Result<Option<Packing>, Failure> {
@@ -46,11 +51,15 @@ pub fn improve(
     if !mip::weights_are_settled(problem) || problem.side.span_nodes() || start.launched.is_empty() {
         return Ok(None);
     }
-    let master = Master::new(problem, patterns, values, packings);
-    let Some(found) = mip::solve(&master.program, &master.start, NODES, effort)? else {
+    let mut restricted = Restricted::new(problem, packings);
+    let Some(chosen) = restricted.choose(patterns, start.cost(problem), effort)? else {
         return Ok(None);
     };
-    let packing = master.packing(start, &found.answer.values);
+    restricted.state(chosen);
+    let Some(found) = mip::solve(&restricted.program, &restricted.start, NODES, effort)? else {
+        return Ok(None);
+    };
+    let packing = restricted.packing(start, &found.answer.values);
     if !packing.is_better_than(start, problem) {
         return Ok(None);
     }
@@ -62,58 +71,113 @@ pub fn improve(
 }
 
 /// The program with its fillings.
-struct Master<'a> {
+struct Restricted<'a> {
     problem: &'a Problem<'a>,
+    /// Fillings of packings, and how often the packing it starts from uses each.
+    known: BTreeMap<Pattern, u64>,
     /// By variable.
     patterns: Vec<Pattern>,
     program: Program,
-    /// How often the packing it starts from uses each.
+    /// By variable: how often the filling is used in any case; the program says how often beyond that.
+    fixed: Vec<u64>,
+    /// By variable: how often the packing it starts from uses it beyond that.
     start: Vec<u64>,
     /// Pods to be covered.
     demand: Vec<u64>,
 }
 
-impl<'a> Master<'a> {
-    fn new(problem: &'a Problem<'a>, patterns: &[Pattern], values: &[f64], packings: &[&Packing]) -> Self {
-        let mut demand = vec![0; problem.groups.len()];
-        let mut counts: BTreeMap<Pattern, u64> = BTreeMap::new();
+impl<'a> Restricted<'a> {
+    /// With the fillings of packings, not stated yet.
+    fn new(problem: &'a Problem<'a>, packings: &[&Packing]) -> Self {
+        let mut restricted = Self {
+            problem,
+            known: BTreeMap::new(),
+            patterns: Vec::new(),
+            program: Program::default(),
+            fixed: Vec::new(),
+            start: Vec::new(),
+            demand: vec![0; problem.groups.len()],
+        };
         for launched in packings.iter().take(1).flat_map(|start| &start.launched) {
             for (group, count) in &launched.filling {
-                demand[*group] += count * launched.count;
+                restricted.demand[*group] += count * launched.count;
             }
             let Launched { kind, filling, count } = launched.clone();
-            *counts.entry(Pattern { kind, filling }).or_default() += count;
+            *restricted.known.entry(Pattern { kind, filling }).or_default() += count;
         }
-        let known = packings.iter().skip(1).flat_map(|packing| &packing.launched);
-        let known = known.map(|launched| (launched.kind, &launched.filling));
-        let others = chosen(problem, patterns, values);
-        for (kind, filling) in known.chain(others) {
-            let clipped = clipped(filling, &demand);
-            if is_possible(problem, kind, &clipped) {
-                counts
-                    .entry(Pattern {
-                        kind,
-                        filling: clipped,
-                    })
-                    .or_default();
+        for launched in packings.iter().skip(1).flat_map(|packing| &packing.launched) {
+            if let Some(pattern) = restricted.possible(launched.kind, &launched.filling) {
+                restricted.known.entry(pattern).or_default();
             }
         }
-        let mut master = Self {
-            problem,
-            patterns: Vec::with_capacity(counts.len()),
-            program: Program::default(),
-            start: Vec::with_capacity(counts.len()),
-            demand,
-        };
-        for (pattern, count) in counts {
-            master.add(pattern, count);
-        }
-        master.restrict();
-        master
+        restricted
     }
 
-    /// Adds a variable for a filling that the start uses so often.
-    fn add(&mut self, pattern: Pattern, count: u64) {
+    /// A filling without what nobody asks for, if a node with the rest may be launched.
+    fn possible(&self, kind: usize, filling: &Filling) -> Option<Pattern> {
+        let parts = filling.iter();
+        let parts = parts.map(|(group, count)| (*group, self.demand[*group].min(*count)));
+        let filling: Filling = parts.filter(|(_, count)| *count > 0).collect();
+        let mut groups = filling.iter().map(|(group, _)| *group);
+        let is_possible = !filling.is_empty()
+            && groups.all(|group| mip::goes_to(self.problem, group, kind))
+            && verdict::on_node(self.problem, Place::Kind(kind), &filling).is_empty();
+        is_possible.then_some(Pattern { kind, filling })
+    }
+
+    /// The fillings of packings, and those of the patterns that the relaxation over all of them comes nearest to using,
+    /// with how often it uses each. A filling that alone makes it as dear as the start is in no better packing. `None` when
+    /// the effort is used up.
+    fn choose(
+        &self,
+        patterns: &[Pattern],
+        cost: u64,
+        effort: &mut Effort<'_>,
+    ) -> Result<Option<Vec<(Pattern, f64)>>, Failure> {
+        let possible = patterns.iter();
+        let possible = possible.filter_map(|pattern| self.possible(pattern.kind, &pattern.filling));
+        let others: BTreeSet<Pattern> = possible
+            .filter(|pattern| !self.known.contains_key(pattern))
+            .collect();
+        let mut master = Master::new(self.problem, &self.demand)?;
+        master.add(self.known.keys().cloned().chain(others).collect())?;
+        let Some(relaxed) = master.solve(Simplex::Dual, effort) else {
+            return Ok(None);
+        };
+        let gap = (float(cost) - relaxed.cost).max(0.0) + 1.0;
+        let dearer = |pattern: &Pattern| {
+            let parts = pattern.filling.iter();
+            let worth: f64 = parts
+                .map(|(group, count)| relaxed.values[*group] * float(*count))
+                .sum();
+            float(self.problem.kinds[pattern.kind].cost) - worth
+        };
+        let all = master
+            .patterns()
+            .iter()
+            .cloned()
+            .zip(relaxed.levels.iter().copied());
+        let mut all: Vec<(Pattern, f64)> = all.collect();
+        let others = all.split_off(self.known.len()).into_iter();
+        let mut others: Vec<(f64, (Pattern, f64))> = others.map(|other| (dearer(&other.0), other)).collect();
+        others.retain(|(dearer, _)| *dearer < gap);
+        others.sort_by(|one, two| one.0.total_cmp(&two.0).then_with(|| one.1.0.cmp(&two.1.0)));
+        others.truncate(MOST_PATTERNS);
+        all.extend(others.into_iter().map(|(_, other)| other));
+        Ok(Some(all))
+    }
+
+    /// States the program with these fillings, each of which the relaxation uses so often.
+    fn state(&mut self, chosen: Vec<(Pattern, f64)>) {
+        for (pattern, level) in chosen {
+            let count = self.known.get(&pattern).copied().unwrap_or(0);
+            self.add(pattern, count, level);
+        }
+        self.restrict();
+    }
+
+    /// Adds a variable for a filling that start and relaxation use so often.
+    fn add(&mut self, pattern: Pattern, count: u64, level: f64) {
         let Pattern { kind, filling } = &pattern;
         let place = Place::Kind(*kind);
         let penalty = verdict::on_node_penalty(&self.problem.side, place, filling);
@@ -122,11 +186,14 @@ impl<'a> Master<'a> {
             .iter()
             .map(|(group, each)| self.demand[*group].div_ceil(*each));
         let allowed = Ledger::new(self.problem).allowed(self.problem, *kind);
-        self.program.add(
-            whole(self.problem.kinds[*kind].cost + penalty),
-            needed.max().unwrap_or(0).min(allowed),
-        );
-        self.start.push(count);
+        let most = needed.max().unwrap_or(0).min(allowed);
+        let level = rounded(level);
+        let fixed = level.min(count).saturating_sub(REACH);
+        let reached = (level.max(count) + REACH).min(most);
+        self.program
+            .add(whole(self.problem.kinds[*kind].cost + penalty), reached - fixed);
+        self.fixed.push(fixed);
+        self.start.push(count - fixed);
         self.patterns.push(pattern);
     }
 
@@ -148,20 +215,29 @@ impl<'a> Master<'a> {
             .map(|(variable, pattern)| (variable, pattern.kind))
             .collect();
         self.program.rows.extend(mip::limits(self.problem, &kinds));
+        for row in &mut self.program.rows {
+            let fixed = row.terms.iter();
+            let fixed: i64 = fixed
+                .map(|(variable, each)| each * whole(self.fixed[*variable]))
+                .sum();
+            row.lower = row.lower.map(|lower| lower - fixed);
+            row.upper = row.upper.map(|upper| upper - fixed);
+        }
     }
 
     /// What the values launch, without the pods covered twice and on the cheapest kinds that still hold the rest.
     fn packing(&self, start: &Packing, values: &[u64]) -> Packing {
         let mut surplus = vec![0; self.demand.len()];
         let mut launched = Vec::new();
-        for (pattern, count) in self.patterns.iter().zip(values).filter(|(_, count)| **count > 0) {
+        let counts = self.fixed.iter().zip(values).map(|(fixed, more)| fixed + more);
+        for (pattern, count) in self.patterns.iter().zip(counts).filter(|(_, count)| *count > 0) {
             for (group, each) in &pattern.filling {
                 surplus[*group] += each * count;
             }
             launched.push(Launched {
                 kind: pattern.kind,
                 filling: pattern.filling.clone(),
-                count: *count,
+                count,
             });
         }
         for (group, demand) in self.demand.iter().enumerate() {
@@ -176,25 +252,6 @@ impl<'a> Master<'a> {
     }
 }
 
-/// The fillings that cost least beyond what their pods are worth, for their cost.
-fn chosen<'p>(
-    problem: &Problem<'_>,
-    patterns: &'p [Pattern],
-    values: &[f64],
-) -> impl Iterator<Item = (usize, &'p Filling)> {
-    let worth = |pattern: &Pattern| -> f64 {
-        let parts = pattern.filling.iter();
-        let all: f64 = parts.map(|(group, count)| values[*group] * float(*count)).sum();
-        all / float(problem.kinds[pattern.kind].cost.max(1))
-    };
-    let mut order: Vec<(f64, &Pattern)> = patterns.iter().map(|pattern| (worth(pattern), pattern)).collect();
-    order.sort_by(|one, two| two.0.total_cmp(&one.0).then_with(|| one.1.cmp(two.1)));
-    order.truncate(MOST_PATTERNS);
-    order
-        .into_iter()
-        .map(|(_, pattern)| (pattern.kind, &pattern.filling))
-}
-
 #[expect(
     clippy::cast_precision_loss,
     reason = "only chooses what the program may choose from"
@@ -203,20 +260,14 @@ fn float(amount: u64) -> f64 {
     amount as f64
 }
 
-/// A filling without what nobody asks for.
-fn clipped(filling: &Filling, demand: &[u64]) -> Filling {
-    let parts = filling
-        .iter()
-        .map(|(group, count)| (*group, demand[*group].min(*count)));
-    parts.filter(|(_, count)| *count > 0).collect()
-}
-
-/// Whether a node of a kind may be launched with this on it.
-fn is_possible(problem: &Problem<'_>, kind: usize, filling: &Filling) -> bool {
-    let mut groups = filling.iter().map(|(group, _)| *group);
-    !filling.is_empty()
-        && groups.all(|group| mip::goes_to(problem, group, kind))
-        && verdict::on_node(problem, Place::Kind(kind), filling).is_empty()
+/// A level of the relaxation as a number of nodes.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "saturates; only says where the program looks"
+)]
+fn rounded(level: f64) -> u64 {
+    level.round() as u64
 }
 
 /// Takes pods of a group off the launches again, first where the least else is: what is empty then isn't launched.

@@ -39,7 +39,12 @@ fn every_pattern(problem: &Problem<'_>) -> Vec<Pattern> {
                 .collect();
             fillings.extend(more);
         }
-        fillings.retain(|filling| is_possible(problem, kind, filling));
+        fillings.retain(|filling| {
+            let mut groups = filling.iter().map(|(group, _)| *group);
+            !filling.is_empty()
+                && groups.all(|group| mip::goes_to(problem, group, kind))
+                && verdict::on_node(problem, Place::Kind(kind), filling).is_empty()
+        });
         all.extend(fillings.into_iter().map(|filling| Pattern { kind, filling }));
     }
     all
@@ -48,8 +53,7 @@ fn every_pattern(problem: &Problem<'_>) -> Vec<Pattern> {
 fn improved(problem: &Problem<'_>, patterns: &[Pattern], start: &Packing) -> Option<Packing> {
     let options = PlanOptions::default();
     let mut effort = Effort::new(&options, &Unlimited);
-    let values = vec![0.0; problem.groups.len()];
-    improve(problem, patterns, &values, &[start], &mut effort).unwrap()
+    improve(problem, patterns, &[start], &mut effort).unwrap()
 }
 
 const SOME: Ingredients = Ingredients {
@@ -157,7 +161,7 @@ fn other_packings_lend_their_fillings() {
     let (start, other) = (packed(0, 2, 4), packed(1, 4, 2));
     let options = PlanOptions::default();
     let mut effort = Effort::new(&options, &Unlimited);
-    let best = improve(&problem, &[], &[0.0], &[&start, &other], &mut effort).unwrap();
+    let best = improve(&problem, &[], &[&start, &other], &mut effort).unwrap();
     assert_eq!(best, Some(other));
     assert!(effort.left() < u64::MAX, "what it did was counted");
 }
@@ -229,36 +233,55 @@ fn what_is_stopped_or_has_no_effort_offers_nothing() {
     let options = PlanOptions::default();
     let over = Over(std::cell::Cell::new(1));
     let mut effort = Effort::new(&options, &over);
-    assert_eq!(
-        improve(&problem, &patterns, &[0.0], &[&start], &mut effort),
-        Ok(None)
-    );
+    assert_eq!(improve(&problem, &patterns, &[&start], &mut effort), Ok(None));
     let options = PlanOptions {
         work_limit: WorkLimit(Some(10)),
         ..options
     };
     let mut effort = Effort::new(&options, &Unlimited);
-    assert_eq!(
-        improve(&problem, &patterns, &[0.0], &[&start], &mut effort),
-        Ok(None)
-    );
-    assert_eq!(improve(&problem, &patterns, &[0.0], &[], &mut effort), Ok(None));
+    assert_eq!(improve(&problem, &patterns, &[&start], &mut effort), Ok(None));
+    assert_eq!(improve(&problem, &patterns, &[], &mut effort), Ok(None));
 }
 
 #[test]
-fn the_fillings_worth_most_for_their_cost_come_first() {
+fn what_the_relaxation_uses_is_chosen_and_what_costs_more_than_is_to_gain_is_not() {
     let snapshot = cluster().freeze();
     let problem = lower(&snapshot);
+    let start = Packing {
+        launched: vec![Launched {
+            kind: 0,
+            filling: vec![(0, 2)],
+            count: 4,
+        }],
+        left: vec![0],
+        ..Packing::default()
+    };
     let pattern = |kind: usize, count: u64| Pattern {
         kind,
         filling: vec![(0, count)],
     };
-    let patterns: Vec<Pattern> = (0..MOST_PATTERNS + 5)
-        .map(|_| pattern(0, 1))
-        .chain([pattern(1, 4), pattern(0, 2)])
-        .collect();
-    let chosen: Vec<(usize, &Filling)> = chosen(&problem, &patterns, &[40_000.0]).collect();
-    assert_eq!(chosen.len(), MOST_PATTERNS);
-    assert_eq!(chosen[0], (1, &vec![(0, 4)]));
-    assert_eq!(chosen[1], (0, &vec![(0, 2)]));
+    let options = PlanOptions::default();
+    let mut effort = Effort::new(&options, &Unlimited);
+    let restricted = Restricted::new(&problem, &[&start]);
+    // Eight pods (the start has one more than there are) at 37 500 each are 300 000 together.
+    let all = [
+        pattern(1, 1),
+        pattern(0, 1),
+        pattern(1, 4),
+        pattern(0, 2),
+        pattern(1, 3),
+    ];
+    let mut chosen = |cost: u64| {
+        let chosen = restricted.choose(&all, cost, &mut effort).unwrap().unwrap();
+        assert!((chosen[1].1 - 2.0).abs() < 1e-6, "{chosen:?}");
+        let patterns = chosen.into_iter().map(|(pattern, _)| pattern);
+        patterns.collect::<Vec<Pattern>>()
+    };
+    let used = [pattern(0, 2), pattern(1, 4)];
+    let all = chosen(start.cost(&problem));
+    assert_eq!(all[..2], used);
+    // One alone on a large node costs 112 500 more than it is worth, and 100 000 are to gain.
+    assert_eq!(all[2..], [pattern(1, 3), pattern(0, 1)]);
+    // Three on a large node cost 37 500 more than they are worth, and only 30 000 are to gain.
+    assert_eq!(chosen(330_000), used);
 }
