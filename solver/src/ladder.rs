@@ -7,6 +7,8 @@
 mod merged;
 #[cfg(feature = "highs")]
 mod programs;
+#[cfg(feature = "highs")]
+mod side_rows;
 
 use std::time::Duration;
 
@@ -84,6 +86,9 @@ pub(crate) struct Ladder<'a> {
     prices: Option<Prices>,
     /// The bound that column generation found.
     farley: Option<Farley>,
+    /// The bound that column generation with side rows found.
+    #[cfg(feature = "highs")]
+    side_bound: Option<crate::pack::side::bound::Bound>,
     work: Work,
     /// All that is sound and was the best when it came, the best last.
     incumbents: Vec<Packing>,
@@ -123,6 +128,8 @@ impl<'a> Ladder<'a> {
             judging: Duration::ZERO,
             prices: None,
             farley: None,
+            #[cfg(feature = "highs")]
+            side_bound: None,
             work,
             incumbents: Vec::new(),
             body: None,
@@ -150,7 +157,15 @@ impl<'a> Ladder<'a> {
         }
         let mut filler = search::filler(self.problem, &prices.values());
         let all = self.options.engine == Engine::Auto;
-        if self.problem.groups.len() > MOST_GROUPS {
+        #[cfg(feature = "highs")]
+        if self.needs_side_rows() {
+            self.side_rows();
+        }
+        if self.problem.side.span_nodes() {
+            // No other engine can keep them.
+            return;
+        }
+        if self.problem.groups.len() > MOST_GROUPS && self.problem.side.is_empty() {
             self.merged(&filler);
         } else {
             self.density(&mut filler);
@@ -230,6 +245,12 @@ impl<'a> Ladder<'a> {
             .as_ref()
             .map_or(0, |prices| prices.bound(self.problem, &placed));
         let bound = by_prices.max(self.farley.as_ref().map_or(0, |farley| farley.bound(&placed)));
+        #[cfg(feature = "highs")]
+        let bound = bound.max(self.side_bound.as_ref().map_or(0, |side| side.bound(&placed)));
+        if !self.problem.side.is_empty() {
+            // Penalties make costs of other steps than kinds' do.
+            return bound;
+        }
         lower_bound::attainable(self.problem, &placed, bound)
     }
 

@@ -3,11 +3,13 @@
 //!
 //! Promises: the same as the other rungs.
 
+use crate::lower::side::Place;
 use crate::pack::dive::{self, Shares};
 use crate::pack::effort::Share;
 use crate::pack::filler::Filler;
 use crate::pack::master::Pattern;
 use crate::pack::memory::Memory;
+use crate::pack::side::verdict::on_node;
 use crate::pack::{Packing, compact, restricted};
 
 use super::Ladder;
@@ -59,10 +61,16 @@ impl<'a> Ladder<'a> {
             return;
         };
         let start = self.quota.elapsed();
-        let remembered = Packing {
+        let mut remembered = Packing {
             launched: memory.recall(self.problem),
             ..Packing::default()
         };
+        if !self.problem.side.is_empty() {
+            // Pods that were together before may be kept apart now.
+            remembered.launched.retain(|launched| {
+                on_node(self.problem, Place::Kind(launched.kind), &launched.filling).is_empty()
+            });
+        }
         let starts: Vec<&Packing> = self.incumbents.iter().rev().chain([&remembered]).collect();
         let outcome = dive::pack(
             self.problem,
