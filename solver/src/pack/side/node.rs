@@ -1,11 +1,13 @@
 //! How many pods more one node takes under caps and conflicts: for the engines that fill nodes one by one.
 //!
 //! Only what is forbidden counts. An excess that costs shows in what a packing costs, and in nothing here. What running pods
-//! bar from a room is in [`OnNode`]; [`rules`] are of launched nodes alone.
+//! bar from a room is in [`OnNode`]; `rules` are of launched nodes alone.
 
 use crate::lower::Problem;
 use crate::lower::side::{Excess, Place, SideRows};
+#[cfg(feature = "highs")]
 use crate::pack::knapsack::Conflicts;
+#[cfg(feature = "highs")]
 use crate::pack::valuation::{Class, Rules};
 
 /// Caps and conflicts by group.
@@ -81,6 +83,7 @@ impl<'a> OnNode<'a> {
 
 /// Caps and conflicts for the generator of columns without side rows; `None` where there is more to keep or to count than
 /// those.
+#[cfg(feature = "highs")]
 #[must_use]
 pub fn rules(side: &SideRows) -> Option<Rules> {
     let is_hard = side.caps.iter().all(|cap| cap.excess == Excess::Forbidden);
