@@ -1,3 +1,5 @@
+//! Tests of the ladder: engines that fail, packings that are cut short, what the phases tell.
+
 use std::cell::Cell;
 
 use super::*;
