@@ -53,6 +53,11 @@ fn wrong_usage_ends_with_status_1_and_says_what_is_expected() {
         (&["plan", "-f", "-", "--time-budget", "soon"], "300ms, 1s or 2m"),
         (&["plan", "-f", "-", "--time-budget", "-1s"], "300ms, 1s or 2m"),
         (&["plan", "-f", "-", "--time-budget", "0s"], "above zero"),
+        (&["plan", "-f", "-", "--work-limit", "much"], "--work-limit"),
+        (
+            &["plan", "-f", "-", "--work-limit", "9", "--time-budget", "1s"],
+            "cannot be used with",
+        ),
         (&["plan", "-f", "-", "--gap", "-3"], "0.005 or 0.5%"),
         (&["plan", "-f", "-", "--gap", "near"], "0.005 or 0.5%"),
         (&["plan", "-f", "-", "--gap", "5"], "1 or 100% at most"),
@@ -250,6 +255,26 @@ fn every_engine_plans_and_says_how_the_cost_came_down() {
     assert!(
         !plan(&[], DEAR).contains("Search:"),
         "only who asks for everything sees it"
+    );
+}
+
+#[test]
+fn a_work_limit_ends_the_search_in_place_of_the_clock() {
+    let stopped = |document: &serde_json::Value| document["proof"]["stopped"].as_str().unwrap().to_owned();
+    let more = DEAR
+        .replace("cpu: 1500m", "cpu: 700m")
+        .replace("replicas: 5", "replicas: 61");
+    let short = plan_json(&["--work-limit", "1", "--gap", "0"], &more);
+    assert_eq!(stopped(&short), "work-limit");
+    let without_work = |mut document: serde_json::Value| {
+        document.as_object_mut().unwrap().remove("work");
+        document.to_string()
+    };
+    let long = plan_json(&["--work-limit", "20000000", "--gap", "0"], &more);
+    assert_ne!(stopped(&long), "deadline");
+    assert_eq!(
+        without_work(long),
+        without_work(plan_json(&["--work-limit", "20000000", "--gap", "0"], &more))
     );
 }
 

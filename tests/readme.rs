@@ -19,7 +19,7 @@ fn readme() -> PathBuf {
 fn printed() -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_dovetail"))
         .args(FIRST.split(' '))
-        .args(["--time-budget", "5m"])
+        .args(["--work-limit", "1000000000"])
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .output()
         .unwrap();

@@ -168,6 +168,14 @@ pub struct SolveArgs {
         help_heading = "Solver"
     )]
     pub time_budget: Option<Duration>,
+    /// Answer after so much counted effort and not after a time: the same plan on every machine, however long it takes
+    #[arg(
+        long,
+        value_name = "UNITS",
+        conflicts_with = "time_budget",
+        help_heading = "Solver"
+    )]
+    pub work_limit: Option<u64>,
     /// Stop improving this near to the lower bound: 0.005 or 0.5% [default: the PackingPolicies' least, else 0.5%]
     #[arg(
         long,

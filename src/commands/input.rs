@@ -9,7 +9,7 @@ use dovetail_solver::model::name::PodName;
 use dovetail_solver::model::plan::{Checked, Gap, Plan};
 use dovetail_solver::model::snapshot::Snapshot;
 use dovetail_solver::model::time::Timestamp;
-use dovetail_solver::{Engine, PlanOptions, plan};
+use dovetail_solver::{Engine, PlanOptions, Quota, Unlimited, WorkLimit, plan};
 
 use crate::args::{EngineName, InputArgs, SolveArgs};
 use crate::clock::Deadline;
@@ -195,7 +195,10 @@ pub(super) fn solve(
     only: Option<&PodName>,
 ) -> anyhow::Result<Plan<Checked>> {
     let usual = PlanOptions::default();
-    let budget = args.time_budget.or(world.time_budget).unwrap_or(DEFAULT_BUDGET);
+    let budget = match args.work_limit {
+        Some(_) => DEFAULT_BUDGET,
+        None => args.time_budget.or(world.time_budget).unwrap_or(DEFAULT_BUDGET),
+    };
     let options = PlanOptions {
         engine: match args.engine {
             EngineName::Greedy => Engine::Greedy,
@@ -204,10 +207,17 @@ pub(super) fn solve(
         },
         gap: args.gap.or(world.gap).unwrap_or(usual.gap),
         seed: args.seed,
+        work_limit: WorkLimit(args.work_limit),
         ..usual
     }
     .for_budget(budget);
-    let planned = plan(&world.snapshot, &options, &Deadline::after(budget)).context("planning")?;
+    let deadline = Deadline::after(budget);
+    let quota: &dyn Quota = if args.work_limit.is_some() {
+        &Unlimited
+    } else {
+        &deadline
+    };
+    let planned = plan(&world.snapshot, &options, quota).context("planning")?;
     with_fixes(
         &world.snapshot,
         planned,

@@ -29,14 +29,15 @@ pub(super) const COLUMNS: Shares = Shares {
 const ROUNDS: u64 = 4;
 /// Rounding of the relaxation's values, outward.
 const WORTH_ITS_COST: f64 = 1.0 + 1e-6;
-/// For the restricted master: what it finds it mostly finds within half a second.
+/// For the restricted master: what it finds it mostly finds in the first tenths of a second.
 const RESTRICTED: Share = Share {
-    units: 20_000_000,
+    units: 8_000_000,
     hundredths: 40,
 };
-/// For the compact program, whose root alone takes most of a second where it is as large as it may be.
+/// For the compact program: with a second's budget those of up to some thousand variables, whose root takes a few tenths
+/// of it; larger ones begin with a larger budget.
 const COMPACT: Share = Share {
-    units: 60_000_000,
+    units: 16_000_000,
     hundredths: 60,
 };
 
