@@ -24,21 +24,17 @@
 //!
 //! Paper: papers.md, 3 (bounds for vector packing).
 
-use std::collections::BTreeMap;
-
 use fixedbitset::FixedBitSet;
 
 use crate::lower::Problem;
-use crate::lower::rules::resources;
 
 use super::merge::clusters;
-use super::price_program::{Block, Cover, Item, PriceProgram, Suggestion};
+use super::price_program::{Block, Item, PriceProgram, Suggestion};
 use super::room_volume::{Volume, volumes};
+use super::whole_nodes::{Alone, KindCover, covers};
 
 /// Clusters that stand for all groups where prices are looked for: more hardly raise the bound.
 const MOST_ITEMS: usize = 160;
-/// Pairs of cover and kind up to which covers are looked at, the smallest first: those of few kinds say most.
-const MOST_COVERED: usize = 1_500;
 /// An exact λ counts 2⁻⁵⁶ micro-dollars a base unit: fine enough for bytes; where a product leaves 128 bits there is no bound.
 const SCALE_BITS: u32 = 56;
 
@@ -55,29 +51,6 @@ pub struct Prices {
     covers: Vec<KindCover>,
     /// Existing nodes, melted, with what pods there are worth at most, in 2⁻⁵⁶ micro-dollars.
     volumes: Vec<(Volume, Option<u128>)>,
-}
-
-/// Kinds that some groups can use.
-#[derive(Clone, Debug)]
-struct KindCover {
-    kinds: FixedBitSet,
-    groups: Vec<usize>,
-    /// σ in 2⁻⁵⁶ micro-dollars.
-    worth: u128,
-}
-
-/// What pods of one group cost at least, whatever else is packed.
-#[derive(Clone, Copy, Debug, Default)]
-struct Alone {
-    /// Cost of the kind that holds them at the least cost a pod, and how many it holds.
-    cost: u64,
-    copies: u64,
-    /// Cost of the cheapest kind.
-    cheapest: u64,
-    /// The most pods that any kind holds.
-    most: u64,
-    /// Pods that existing nodes can take.
-    absorbed: u64,
 }
 
 /// Kinds that count for a group: of its heaviest pools unless limits can push it further, and of which there are any.
@@ -126,27 +99,6 @@ pub fn prices(problem: &Problem<'_>, counts: &[u64]) -> Option<Prices> {
     exact(problem, prices, volumes, &usable, alone, covers)
 }
 
-/// The sets of kinds that groups can use, the smallest first.
-fn covers(usable: &[FixedBitSet], active: &[usize]) -> Vec<KindCover> {
-    let mut by_kinds: BTreeMap<&FixedBitSet, Vec<usize>> = BTreeMap::new();
-    for group in active {
-        by_kinds.entry(&usable[*group]).or_default().push(*group);
-    }
-    let cover = |(kinds, groups): (&FixedBitSet, Vec<usize>)| KindCover {
-        kinds: kinds.clone(),
-        groups,
-        worth: 0,
-    };
-    let mut covers: Vec<KindCover> = by_kinds.into_iter().map(cover).collect();
-    covers.sort_by_key(|cover| cover.kinds.count_ones(..));
-    let mut pairs = 0;
-    covers.retain(|cover| {
-        pairs += cover.kinds.count_ones(..);
-        pairs <= MOST_COVERED
-    });
-    covers
-}
-
 /// Rounds suggested worths and lowers them until those of each unlimited kind's covers are its cost at most, exactly.
 #[expect(
     clippy::cast_precision_loss,
@@ -170,26 +122,6 @@ fn rounded_covers(problem: &Problem<'_>, mut covers: Vec<KindCover>, worths: Vec
         }
     }
     covers
-}
-
-impl KindCover {
-    fn as_block_cover(&self, alone: &[Alone], counts: &[u64]) -> Cover {
-        #[expect(clippy::cast_precision_loss, reason = "the program only suggests prices")]
-        let least = self.nodes(alone, counts) as f64;
-        Cover {
-            blocks: self.kinds.clone(),
-            least,
-        }
-    }
-
-    /// How many nodes of its kinds it takes at least for so many pods of each group.
-    fn nodes(&self, alone: &[Alone], counts: &[u64]) -> u64 {
-        let nodes = self
-            .groups
-            .iter()
-            .map(|group| alone[*group].nodes(counts[*group]));
-        nodes.max().unwrap_or(0)
-    }
 }
 
 /// The program over clusters of the active groups.
@@ -337,52 +269,6 @@ fn scale_down(prices: &mut [u128], room: &[u64], limit: u128) -> Option<()> {
     Some(())
 }
 
-impl Alone {
-    fn of(problem: &Problem<'_>, group: usize, kinds: &FixedBitSet, volumes: &[Volume]) -> Self {
-        let request = problem.request(group);
-        let mut best = Self::default();
-        // Kinds come in the order of cost. Limited offers count as if there were any number of them.
-        if let Some(cheapest) = kinds.ones().next() {
-            best.cheapest = problem.kinds[cheapest].cost;
-        }
-        for kind in kinds.ones() {
-            let cost = problem.kinds[kind].cost;
-            let copies = resources::copies(request, problem.room(kind));
-            best.most = best.most.max(copies);
-            let dearer =
-                u128::from(cost) * u128::from(best.copies) >= u128::from(best.cost) * u128::from(copies);
-            if best.copies == 0 || !dearer {
-                (best.cost, best.copies) = (cost, copies);
-            }
-        }
-        for volume in volumes {
-            let there = volume.takes.get(&group).copied().unwrap_or(0);
-            best.absorbed = best.absorbed.saturating_add(there);
-        }
-        best
-    }
-
-    /// Nodes that are launched at least for so many pods.
-    fn nodes(&self, count: u64) -> u64 {
-        let needed = count.saturating_sub(self.absorbed);
-        if self.most == 0 {
-            0
-        } else {
-            needed.div_ceil(self.most)
-        }
-    }
-
-    /// Micro-dollars that so many pods cost at least: at least one whole node of the cheapest kind.
-    fn bound(&self, count: u64) -> u64 {
-        let needed = u128::from(count.saturating_sub(self.absorbed));
-        if needed == 0 || self.copies == 0 {
-            return 0;
-        }
-        let cost = (needed * u128::from(self.cost)).div_ceil(u128::from(self.copies));
-        u64::try_from(cost).unwrap_or(0).max(self.cheapest)
-    }
-}
-
 impl Prices {
     /// Value of a pod of each group in micro-dollars, for guiding engines.
     #[must_use]
@@ -453,135 +339,5 @@ fn common_divisor(one: u64, two: u64) -> u64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::lower::lower;
-    use crate::model::instance_type::INSTANCE_TYPE_LABEL;
-    use crate::model::money::Price;
-    use crate::model::requirement::Labels;
-    use crate::pack::random::Random;
-    use crate::testing::build::{Cluster, ZONES, in_zone, machine};
-
-    fn bound(cluster: Cluster) -> u64 {
-        let snapshot = cluster.freeze();
-        let problem = lower(&snapshot);
-        let counts = problem.counts();
-        prices(&problem, &counts).map_or(0, |prices| prices.bound(&problem, &counts))
-    }
-
-    fn cluster() -> Cluster {
-        Cluster::new()
-            .instance_type(machine("small", "2", "8Gi", "0.1"))
-            .pool("default")
-    }
-
-    #[test]
-    fn pods_that_fill_nodes_to_the_brim_cost_what_the_nodes_do() {
-        assert_eq!(bound(cluster().pods("web", 10, "1", "1Gi")), 500_000);
-    }
-
-    #[test]
-    fn a_cost_is_a_sum_of_the_costs_of_kinds_that_could_be_launched() {
-        let snapshot = Cluster::new()
-            .instance_type(machine("small", "2", "8Gi", "0.06"))
-            .instance_type(machine("large", "4", "16Gi", "0.1"))
-            .instance_type(machine("huge", "64", "256Gi", "1.511"))
-            .pool("default")
-            .pods("wide", 3, "50", "1Gi")
-            .pods("web", 3, "3", "1Gi")
-            .pods("job", 3, "1", "1Gi")
-            .freeze();
-        let problem = lower(&snapshot);
-        let rounded = |placed: [u64; 3], bound| attainable(&problem, &placed, bound);
-        assert_eq!(rounded([1, 0, 0], 1), 1_511_000);
-        assert_eq!(rounded([0, 1, 0], 100_001), 101_000);
-        assert_eq!(rounded([0, 0, 3], 0), 0);
-        assert_eq!(attainable(&problem, &[0, 0, 0], 7), 7, "nothing can be launched");
-        assert_eq!(rounded([1, 0, 0], u64::MAX), u64::MAX);
-    }
-
-    #[test]
-    fn of_nodes_that_cost_the_same_it_takes_whole_ones() {
-        // 3.85 nodes by volume; three for one group alone and two for the other.
-        let cluster = cluster()
-            .pods("web", 7, "600m", "1Gi")
-            .pods("job", 7, "500m", "1Gi");
-        let snapshot = cluster.freeze();
-        let problem = lower(&snapshot);
-        let bound = prices(&problem, &[7, 7]).unwrap().bound(&problem, &[7, 7]);
-        assert_eq!((bound, attainable(&problem, &[7, 7], bound)), (385_000, 400_000));
-    }
-
-    #[test]
-    fn one_node_at_least_is_launched_for_the_smallest_pod() {
-        assert_eq!(bound(cluster().pods("web", 1, "10m", "1Mi")), 100_000);
-    }
-
-    #[test]
-    fn room_on_nodes_that_exist_is_credited() {
-        let with_room = cluster().node("n1", "default", "small", "zone-a");
-        assert_eq!(bound(with_room.pods("web", 2, "1", "1Gi")), 0);
-    }
-
-    #[test]
-    fn an_offer_of_limited_number_saves_no_more_than_its_nodes() {
-        // Ten pods of half a node: one node for a cent, four for ten cents each.
-        let mut cluster = cluster().pods("web", 10, "1", "1Gi");
-        let class = cluster.parts.node_classes.values_mut().next().unwrap();
-        let offer = &mut class.instance_types[0].offerings[0];
-        offer.price = Price::parse("0.01").unwrap();
-        offer.limit = Some(1);
-        assert_eq!(bound(cluster), 410_000);
-    }
-
-    #[test]
-    fn parts_of_nodes_can_not_be_bought_for_each_rule() {
-        // One small pod for each of three types: a whole node each, and the pods without a rule fit beside them.
-        let mut cluster = Cluster::new().pool("default");
-        for (name, price) in [("a", "0.1"), ("b", "0.2"), ("c", "0.4")] {
-            cluster = cluster
-                .instance_type(machine(name, "4", "16Gi", price))
-                .pods_with(name, 1, "100m", "1Gi", |spec| {
-                    spec.node_selector = Labels::from([(INSTANCE_TYPE_LABEL.to_owned(), name.to_owned())]);
-                });
-        }
-        assert_eq!(bound(cluster.clone()), 700_000);
-        assert_eq!(bound(cluster.clone().pods("web", 3, "2", "1Gi")), 700_000);
-        // Where an existing node can take such a pod none is needed for it.
-        assert_eq!(bound(cluster.node("n", "default", "c", "zone-a")), 300_000);
-    }
-
-    /// Pods of ever different sizes, some of them bound to a zone, where nodes differ in price by zone.
-    fn zonal(zones: &[&str]) -> Cluster {
-        let mut cluster = Cluster::new().pool("default");
-        for (name, cpu, memory, price) in [
-            ("c", "16", "32Gi", "0.6"),
-            ("m", "16", "64Gi", "0.8"),
-            ("r", "16", "128Gi", "1"),
-        ] {
-            let mut machine = machine(name, cpu, memory, price);
-            machine.offerings[1].price = Price::from_micros(machine.offerings[1].price.micros() * 2);
-            cluster = cluster.instance_type(machine);
-        }
-        let mut random = Random::new(7);
-        for number in 0..3_000 {
-            let (cpu, memory) = (100 + random.below(4_000), 100 + random.below(16_000));
-            let zone = ZONES[number % 2];
-            if zones.contains(&zone) {
-                let (cpu, memory) = (format!("{cpu}m"), format!("{memory}Mi"));
-                cluster = cluster.pods_with(&format!("web-{number}"), 1, &cpu, &memory, |spec| {
-                    spec.node_selector = in_zone(zone);
-                });
-            }
-        }
-        cluster
-    }
-
-    #[test]
-    fn thousands_of_groups_with_rules_of_their_own_cost_no_less_together_than_apart() {
-        let apart = bound(zonal(&ZONES[..1])) + bound(zonal(&ZONES[1..]));
-        let together = bound(zonal(&ZONES));
-        assert!(together * 1_000 >= apart * 998, "{together} against {apart}");
-        assert!(together <= apart, "{together} against {apart}");
-    }
-}
+#[path = "lower_bound_tests.rs"]
+mod tests;

@@ -47,6 +47,7 @@ pub mod smoothing;
 pub mod swaps;
 #[cfg(feature = "highs")]
 pub mod valuation;
+pub mod whole_nodes;
 
 use std::collections::BTreeMap;
 

@@ -1,0 +1,132 @@
+//! The lower bound on clusters whose cost is plain to see.
+
+use super::*;
+use crate::lower::lower;
+use crate::model::instance_type::INSTANCE_TYPE_LABEL;
+use crate::model::money::Price;
+use crate::model::requirement::Labels;
+use crate::pack::random::Random;
+use crate::testing::build::{Cluster, ZONES, in_zone, machine};
+
+fn bound(cluster: Cluster) -> u64 {
+    let snapshot = cluster.freeze();
+    let problem = lower(&snapshot);
+    let counts = problem.counts();
+    prices(&problem, &counts).map_or(0, |prices| prices.bound(&problem, &counts))
+}
+
+fn cluster() -> Cluster {
+    Cluster::new()
+        .instance_type(machine("small", "2", "8Gi", "0.1"))
+        .pool("default")
+}
+
+#[test]
+fn pods_that_fill_nodes_to_the_brim_cost_what_the_nodes_do() {
+    assert_eq!(bound(cluster().pods("web", 10, "1", "1Gi")), 500_000);
+}
+
+#[test]
+fn a_cost_is_a_sum_of_the_costs_of_kinds_that_could_be_launched() {
+    let snapshot = Cluster::new()
+        .instance_type(machine("small", "2", "8Gi", "0.06"))
+        .instance_type(machine("large", "4", "16Gi", "0.1"))
+        .instance_type(machine("huge", "64", "256Gi", "1.511"))
+        .pool("default")
+        .pods("wide", 3, "50", "1Gi")
+        .pods("web", 3, "3", "1Gi")
+        .pods("job", 3, "1", "1Gi")
+        .freeze();
+    let problem = lower(&snapshot);
+    let rounded = |placed: [u64; 3], bound| attainable(&problem, &placed, bound);
+    assert_eq!(rounded([1, 0, 0], 1), 1_511_000);
+    assert_eq!(rounded([0, 1, 0], 100_001), 101_000);
+    assert_eq!(rounded([0, 0, 3], 0), 0);
+    assert_eq!(attainable(&problem, &[0, 0, 0], 7), 7, "nothing can be launched");
+    assert_eq!(rounded([1, 0, 0], u64::MAX), u64::MAX);
+}
+
+#[test]
+fn of_nodes_that_cost_the_same_it_takes_whole_ones() {
+    // 3.85 nodes by volume; three for one group alone and two for the other.
+    let cluster = cluster()
+        .pods("web", 7, "600m", "1Gi")
+        .pods("job", 7, "500m", "1Gi");
+    let snapshot = cluster.freeze();
+    let problem = lower(&snapshot);
+    let bound = prices(&problem, &[7, 7]).unwrap().bound(&problem, &[7, 7]);
+    assert_eq!((bound, attainable(&problem, &[7, 7], bound)), (385_000, 400_000));
+}
+
+#[test]
+fn one_node_at_least_is_launched_for_the_smallest_pod() {
+    assert_eq!(bound(cluster().pods("web", 1, "10m", "1Mi")), 100_000);
+}
+
+#[test]
+fn room_on_nodes_that_exist_is_credited() {
+    let with_room = cluster().node("n1", "default", "small", "zone-a");
+    assert_eq!(bound(with_room.pods("web", 2, "1", "1Gi")), 0);
+}
+
+#[test]
+fn an_offer_of_limited_number_saves_no_more_than_its_nodes() {
+    // Ten pods of half a node: one node for a cent, four for ten cents each.
+    let mut cluster = cluster().pods("web", 10, "1", "1Gi");
+    let class = cluster.parts.node_classes.values_mut().next().unwrap();
+    let offer = &mut class.instance_types[0].offerings[0];
+    offer.price = Price::parse("0.01").unwrap();
+    offer.limit = Some(1);
+    assert_eq!(bound(cluster), 410_000);
+}
+
+#[test]
+fn parts_of_nodes_can_not_be_bought_for_each_rule() {
+    // One small pod for each of three types: a whole node each, and the pods without a rule fit beside them.
+    let mut cluster = Cluster::new().pool("default");
+    for (name, price) in [("a", "0.1"), ("b", "0.2"), ("c", "0.4")] {
+        cluster = cluster
+            .instance_type(machine(name, "4", "16Gi", price))
+            .pods_with(name, 1, "100m", "1Gi", |spec| {
+                spec.node_selector = Labels::from([(INSTANCE_TYPE_LABEL.to_owned(), name.to_owned())]);
+            });
+    }
+    assert_eq!(bound(cluster.clone()), 700_000);
+    assert_eq!(bound(cluster.clone().pods("web", 3, "2", "1Gi")), 700_000);
+    // Where an existing node can take such a pod none is needed for it.
+    assert_eq!(bound(cluster.node("n", "default", "c", "zone-a")), 300_000);
+}
+
+/// Pods of ever different sizes, some of them bound to a zone, where nodes differ in price by zone.
+fn zonal(zones: &[&str]) -> Cluster {
+    let mut cluster = Cluster::new().pool("default");
+    for (name, cpu, memory, price) in [
+        ("c", "16", "32Gi", "0.6"),
+        ("m", "16", "64Gi", "0.8"),
+        ("r", "16", "128Gi", "1"),
+    ] {
+        let mut machine = machine(name, cpu, memory, price);
+        machine.offerings[1].price = Price::from_micros(machine.offerings[1].price.micros() * 2);
+        cluster = cluster.instance_type(machine);
+    }
+    let mut random = Random::new(7);
+    for number in 0..3_000 {
+        let (cpu, memory) = (100 + random.below(4_000), 100 + random.below(16_000));
+        let zone = ZONES[number % 2];
+        if zones.contains(&zone) {
+            let (cpu, memory) = (format!("{cpu}m"), format!("{memory}Mi"));
+            cluster = cluster.pods_with(&format!("web-{number}"), 1, &cpu, &memory, |spec| {
+                spec.node_selector = in_zone(zone);
+            });
+        }
+    }
+    cluster
+}
+
+#[test]
+fn thousands_of_groups_with_rules_of_their_own_cost_no_less_together_than_apart() {
+    let apart = bound(zonal(&ZONES[..1])) + bound(zonal(&ZONES[1..]));
+    let together = bound(zonal(&ZONES));
+    assert!(together * 1_000 >= apart * 998, "{together} against {apart}");
+    assert!(together <= apart, "{together} against {apart}");
+}
