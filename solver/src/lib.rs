@@ -19,6 +19,7 @@ mod options;
 pub mod pack;
 mod plan;
 mod quota;
+pub mod random;
 #[cfg(feature = "testing")]
 pub mod testing;
 

@@ -2,7 +2,7 @@
 
 use super::whole::{Aim, Answer, Program as Whole, Row as WholeRow};
 use super::*;
-use crate::pack::random::Random;
+use crate::random::Random;
 
 /// An optimal objective is no further from another than this, for its size.
 const NEAR: f64 = 1e-6;

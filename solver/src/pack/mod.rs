@@ -34,7 +34,7 @@ pub mod merged;
 pub mod mip;
 pub mod multipliers;
 pub mod price_program;
-pub mod random;
+pub use crate::random;
 #[cfg(feature = "highs")]
 pub mod reserve;
 #[cfg(feature = "highs")]
