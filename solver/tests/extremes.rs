@@ -117,6 +117,22 @@ fn prices_and_weights_of_any_size() {
 }
 
 #[test]
+fn sums_of_the_dearest_nodes_stay_in_range() {
+    // Thirty nodes of as much as a node may cost are more than 64 bits hold.
+    let mut parts = cluster(60).parts;
+    let weights = Weights {
+        price_millionths: u64::MAX,
+        node_hour: Price::from_micros(1_000_000_000_000),
+    };
+    parts.objective.weights.insert("p".into(), weights);
+    each_pod(&mut parts, |requests| {
+        requests.set(ResourceName::Cpu, Amount::new(1_500));
+    });
+    let plan = planned(parts);
+    assert!(plan.unschedulable.is_empty() && plan.cost.lower_bound <= plan.cost.objective);
+}
+
+#[test]
 fn limits_of_any_size() {
     for limit in ENDS {
         let mut parts = cluster(5).parts;

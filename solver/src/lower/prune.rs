@@ -15,6 +15,10 @@ use super::rules::offerings::Supplies;
 use super::rules::resources;
 use super::universe::Universe;
 
+/// Nine million dollars an hour. What is dearer counts as this, so that the sum over two million nodes stays within 64
+/// bits; a bound from lower costs is still one.
+const MOST_COST: u64 = 1 << 43;
+
 /// Bins that can stand for each other in every respect that packing knows.
 #[derive(Clone, Debug)]
 pub struct Kind {
@@ -22,7 +26,7 @@ pub struct Kind {
     pub pool: usize,
     /// Rank of the pool's weight; 0 is the heaviest.
     pub tier: usize,
-    /// Objective of one node, in micro-dollars per hour.
+    /// Objective of one node, in micro-dollars per hour; 2⁴³ at most.
     pub cost: u64,
     /// Price of one node.
     pub price: Price,
@@ -97,7 +101,7 @@ pub fn merge(facts: Facts<'_>, supplies: &mut Supplies) -> Vec<Kind> {
             kinds.push(Kind {
                 pool: shape.pool,
                 tier: facts.tiers[shape.pool],
-                cost: u64::try_from(weights.node(price).micros()).unwrap_or(0),
+                cost: u64::try_from(weights.node(price).micros()).map_or(0, |cost| cost.min(MOST_COST)),
                 price,
                 room,
                 profiles,
