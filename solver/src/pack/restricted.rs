@@ -217,11 +217,11 @@ impl<'a> Restricted<'a> {
         self.program.rows.extend(mip::limits(self.problem, &kinds));
         for row in &mut self.program.rows {
             let fixed = row.terms.iter();
-            let fixed: i64 = fixed
-                .map(|(variable, each)| each * whole(self.fixed[*variable]))
-                .sum();
-            row.lower = row.lower.map(|lower| lower - fixed);
-            row.upper = row.upper.map(|upper| upper - fixed);
+            let fixed = fixed
+                .map(|(variable, each)| each.saturating_mul(whole(self.fixed[*variable])))
+                .fold(0, i64::saturating_add);
+            row.lower = row.lower.map(|lower| lower.saturating_sub(fixed));
+            row.upper = row.upper.map(|upper| upper.saturating_sub(fixed));
         }
     }
 

@@ -32,6 +32,8 @@ const SCALE_BITS: u32 = 20;
 const SHARE_BITS: u32 = 32;
 /// Beyond this many units a value says nothing and could leave the range.
 const MOST: f64 = 1e24;
+/// The same in micro-dollars, rounded down.
+const MOST_MICROS: f64 = 9.5e17;
 
 /// Values of groups and duals of rows in whole numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,10 +52,16 @@ pub struct Values {
 fn units(micros: f64) -> i128 {
     let units = micros * (1_u64 << SCALE_BITS) as f64;
     if units.is_finite() {
+        // Beyond the range any value will do: what no filling exceeds is held against the range before.
         units.clamp(-MOST, MOST) as i128
     } else {
         0
     }
+}
+
+/// No less than so many micro-dollars, in units; `None` beyond the range.
+fn units_at_least(micros: f64) -> Option<i128> {
+    (micros < MOST_MICROS).then(|| units(micros.max(0.0)) + 1)
 }
 
 fn scaled(micros: u64) -> i128 {
@@ -114,7 +122,7 @@ impl Values {
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "guidance only")]
     pub fn node_cost(&self, problem: &Problem<'_>, linear: &Linear, place: Place) -> f64 {
-        let units = price(problem, place) - self.node_units(linear, place);
+        let units = price(problem, place).saturating_sub(self.node_units(linear, place));
         units as f64 / (1_u64 << SCALE_BITS) as f64
     }
 }
@@ -151,15 +159,14 @@ impl Bound {
         let mut credits = 0_i128;
         let mut of_supplies = vec![0_i128; problem.supplies.len()];
         for (place, most) in most {
-            if !most.is_finite() || *most > MOST {
-                return None;
-            }
-            let worth = (units(most.max(0.0)) + 1).checked_add(values.node_units(linear, *place))?;
+            let worth = units_at_least(*most)?.checked_add(values.node_units(linear, *place))?;
             let price = price(problem, *place);
             match place {
                 Place::Room(_) => credits = credits.checked_add(worth.max(0))?,
                 Place::Kind(kind) => match problem.kinds[*kind].supply {
-                    Some(supply) => of_supplies[supply] = of_supplies[supply].max(worth - price),
+                    Some(supply) => {
+                        of_supplies[supply] = of_supplies[supply].max(worth.saturating_sub(price));
+                    }
                     None if worth <= price => {}
                     None if price == 0 => return None,
                     None => theta = theta.max(worth.checked_mul(1 << SHARE_BITS)? / price + 1),
@@ -175,7 +182,8 @@ impl Bound {
             let side = if *dual > 0 { bounds.lower } else { bounds.upper };
             constant = constant.checked_add(dual.checked_mul(i128::from(side.unwrap_or(0)))?)?;
             for (auxiliary, coefficient) in &bounds.auxiliaries {
-                costs[*auxiliary] -= dual.checked_mul(i128::from(*coefficient))?;
+                let counted = dual.checked_mul(i128::from(*coefficient))?;
+                costs[*auxiliary] = costs[*auxiliary].checked_sub(counted)?;
             }
         }
         for (auxiliary, cost) in linear.auxiliaries.iter().zip(costs) {
@@ -258,6 +266,23 @@ mod tests {
         problem.supplies.clear();
         assert_eq!(bound(&problem, 25_000.0, &[], 100_000.0, 20), None);
         assert_eq!(bound(&problem, 25_000.0, &[], f64::NAN, 20), None);
+    }
+
+    #[test]
+    fn what_leaves_the_range_bounds_nothing() {
+        let snapshot = with_reservation().freeze();
+        let mut problem = problem(&snapshot);
+        for kind in &mut problem.kinds {
+            kind.supply = None;
+            kind.cost = 500_000_000_000_000_000;
+        }
+        problem.supplies.clear();
+        // As dear as numbers go: what a filling is worth may not be cut off.
+        let cost = 5e17;
+        let bounded = bound(&problem, cost / 2.0, &[], cost, 20).unwrap();
+        assert!((4_999_999_990_000_000_000..=5_000_000_000_000_000_000).contains(&bounded));
+        assert_eq!(bound(&problem, cost * 2.0, &[], cost * 4.0, 20), None);
+        assert_eq!(bound(&problem, cost * 2.0, &[], 1e23, 20), None);
     }
 
     #[test]

@@ -73,7 +73,9 @@ impl Evenly {
         }
         let lacking = |more: i64| -> i64 {
             let others = (0..self.domains.len()).filter(|at| *at != domain);
-            others.map(|at| (here + more - self.skew - pods(at)).max(0)).sum()
+            others
+                .map(|at| (here + more - pods(at)).saturating_sub(self.skew).max(0))
+                .sum()
         };
         let (mut low, mut high) = (0, left.max(0));
         while low < high {

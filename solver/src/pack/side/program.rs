@@ -2,8 +2,8 @@
 //!
 //! A row a group: its pods on nodes and those left over make up its demand, at least; exactly where one pod too many could
 //! break another row. Then the [`Linear`] rows. Pods left over cost more than any node, the more urgent the more. A row
-//! that nothing keeps without pods may be broken, for more than all pods left over cost. Money is in dollars inside, rows of large numbers are
-//! scaled, so that the solver's tolerances mean the same everywhere.
+//! that nothing keeps without pods may be broken, for more than all pods left over cost. Money is in dollars inside, rows of
+//! large numbers are scaled, so that the solver's tolerances mean the same everywhere.
 //!
 //! Papers: papers.md, 1 and 4.
 
@@ -51,7 +51,7 @@ impl Pattern {
             Place::Kind(kind) => problem.kinds[kind].cost,
             Place::Room(_) => 0,
         };
-        node + verdict::on_node_penalty(&problem.side, self.place, &self.filling)
+        node.saturating_add(verdict::on_node_penalty(&problem.side, self.place, &self.filling))
     }
 }
 
@@ -107,13 +107,13 @@ fn signed(amount: i64) -> f64 {
 fn prices_of_leaving(problem: &Problem<'_>) -> Vec<f64> {
     let side = &problem.side;
     let dearest = problem.kinds.iter().map(|kind| kind.cost).max().unwrap_or(0);
-    let wishes: u64 = side.penalties.iter().map(|penalty| penalty.each).sum();
+    let wishes: f64 = side.penalties.iter().map(|penalty| float(penalty.each)).sum();
     let excesses = (side.caps.iter().map(|cap| cap.excess)).chain(side.spreads.iter().map(|one| one.excess));
     let excesses = excesses.map(|excess| match excess {
         Excess::Forbidden => 0,
         Excess::Costs(each) => each,
     });
-    let each = float(dearest) + float(wishes) + excesses.map(float).sum::<f64>();
+    let each = float(dearest) + wishes + excesses.map(float).sum::<f64>();
     let pods = problem
         .counts()
         .iter()

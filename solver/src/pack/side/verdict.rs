@@ -157,7 +157,8 @@ fn beside_side_rows(problem: &Problem<'_>, packing: &Packing) -> Vec<Broken> {
     for (pool, allowance) in problem.allowances.iter().enumerate() {
         let drawn = |counter: usize| -> u64 {
             let own = kinds().filter(|(kind, _)| kind.pool == pool);
-            own.map(|(kind, count)| kind.usage[counter] * count).sum()
+            own.map(|(kind, count)| kind.usage[counter].saturating_mul(count))
+                .fold(0, u64::saturating_add)
         };
         // A pool that is over its limit may still launch what doesn't draw on it.
         if (0..allowance.left.len()).any(|counter| drawn(counter) > allowance.left[counter]) {
@@ -216,7 +217,7 @@ fn least(spread: &Spread, filled: &[(u64, u64)]) -> u64 {
 
 fn is_uneven(spread: &Spread, packing: &Packing) -> bool {
     let filled = filled(spread, packing);
-    let most = least(spread, &filled) + spread.skew;
+    let most = least(spread, &filled).saturating_add(spread.skew);
     filled.iter().any(|(new, all)| *new > 0 && *all > most)
 }
 
@@ -245,15 +246,16 @@ fn sum(row: &Row, packing: &Packing) -> i128 {
 /// Micro-dollars per hour for all that isn't as wished.
 #[must_use]
 pub fn penalty(side: &SideRows, packing: &Packing) -> u64 {
-    let mut sum = 0;
+    let mut sum = 0_u64;
     for (place, filling, count) in nodes(packing) {
-        sum += on_node_penalty(side, place, filling) * count;
+        sum = sum.saturating_add(on_node_penalty(side, place, filling).saturating_mul(count));
     }
     for spread in &side.spreads {
         if let Excess::Costs(each) = spread.excess {
             let filled = filled(spread, packing);
             let most = filled.iter().map(|(_, all)| *all).max().unwrap_or(0);
-            sum += each * most.saturating_sub(least(spread, &filled) + spread.skew);
+            let beyond = most.saturating_sub(least(spread, &filled).saturating_add(spread.skew));
+            sum = sum.saturating_add(each.saturating_mul(beyond));
         }
     }
     sum
@@ -264,10 +266,10 @@ pub fn penalty(side: &SideRows, packing: &Packing) -> u64 {
 pub fn on_node_penalty(side: &SideRows, place: Place, filling: &Filling) -> u64 {
     let of_pods = filling
         .iter()
-        .map(|(group, count)| side.penalty(*group, place) * count);
+        .map(|(group, count)| side.penalty(*group, place).saturating_mul(*count));
     let of_caps = side.caps.iter().map(|cap| match cap.excess {
         Excess::Forbidden => 0,
-        Excess::Costs(each) => each * beyond(cap, place, filling),
+        Excess::Costs(each) => each.saturating_mul(beyond(cap, place, filling)),
     });
-    of_pods.chain(of_caps).sum()
+    of_pods.chain(of_caps).fold(0, u64::saturating_add)
 }
