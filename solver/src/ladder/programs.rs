@@ -41,13 +41,11 @@ const COMPACT: Share = Share {
     hundredths: 60,
 };
 
-/// What column generation leaves to choose from.
+/// What column generation leaves to choose from; nothing where it didn't run.
 #[derive(Debug, Default)]
 pub(super) struct Choice {
     /// Fillings that were found.
     pub(super) patterns: Vec<Pattern>,
-    /// By group: what a pod is worth under the relaxation, in micro-dollars; empty where there was none.
-    pub(super) values: Vec<f64>,
 }
 
 impl<'a> Ladder<'a> {
@@ -88,7 +86,6 @@ impl<'a> Ladder<'a> {
                 self.learn(&outcome.patterns, &outcome.values);
                 self.choice = Choice {
                     patterns: outcome.patterns,
-                    values: outcome.values,
                 };
                 self.enter("columns", start, Ok(outcome.packing));
             }
@@ -115,7 +112,7 @@ impl<'a> Ladder<'a> {
     /// The restricted master program, from the best packing, over all fillings that are known.
     pub(super) fn restricted(&mut self, factor: u32) {
         let least = self.looks();
-        if self.choice.values.is_empty()
+        if self.choice.patterns.is_empty()
             || self.is_done()
             || !self.effort.begin(RESTRICTED.times(factor), least)
         {

@@ -19,7 +19,7 @@ use highs_sys as raw;
 use raw::HighsInt;
 
 use super::interrupt::{self, Signal};
-pub use super::run::{Column, Refused, Run, Simplex, Solution, Status};
+use super::run::{Column, Refused, Run, Simplex, Solution, Status};
 
 /// Minimise cost over rows `lower ≤ Σ coefficient · x ≤ upper`.
 #[derive(Debug)]

@@ -6,7 +6,7 @@
 //! whole numbers [`whole`] does.
 
 #[cfg(feature = "highs")]
-pub mod highs;
+mod highs;
 #[cfg(feature = "highs")]
 mod interrupt;
 mod modelled;

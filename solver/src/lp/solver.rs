@@ -2,10 +2,10 @@
 //!
 //! The model is made, used and destroyed on that one thread. Changes are collected and sent with the next run, so that
 //! a run costs one round trip however much was changed: in rounds of 0.2 to 2 ms, as column generation has them, no
-//! difference to direct calls could be measured (between 0.7 and 1.1 of their time). Promises: a run ends within a few hundredths of a second after
-//! `stop` says so, whatever HiGHS does, because a thread that doesn't come back is left to itself (it ends when HiGHS
-//! does, and then frees all it has); a thread that dies is an error here and no panic. Never stopped, the same calls give
-//! the same numbers. Doesn't promise that the answers are true: `highs` says why.
+//! difference to direct calls could be measured (between 0.7 and 1.1 of their time). Promises: a run ends within a few
+//! hundredths of a second after `stop` says so, whatever HiGHS does, because a thread that doesn't come back is left to
+//! itself (it ends when HiGHS does, and then frees all it has); a thread that dies is an error here and no panic. Never
+//! stopped, the same calls give the same numbers. Doesn't promise that the answers are true: `highs` says why.
 //!
 //! Paper: papers.md, 25.
 

@@ -10,7 +10,7 @@
 //! Papers: papers.md, 1, 2, 9 and 12.
 
 use crate::lower::Problem;
-use crate::lp::highs::{Refused, Simplex};
+use crate::lp::run::{Refused, Simplex};
 
 use super::effort::Effort;
 use super::farley::Farley;

@@ -19,6 +19,8 @@ use super::reserve::Reserve;
 use super::valuation::Valuation;
 use super::{Filling, Launched};
 
+/// Levels this near to a whole number are one; what is used less than this isn't used.
+const NEAR: f64 = 1e-6;
 /// Rounds of generating between two rounds of fixing.
 const ROUNDS: u32 = 8;
 const LOOK: Look = Look {
@@ -148,14 +150,14 @@ impl Descent<'_, '_> {
         } = &mut self.whim;
         let levels = relaxed.levels.iter().enumerate();
         let mut order: Vec<(f64, usize)> = levels
-            .filter(|(_, level)| **level > 1e-6)
+            .filter(|(_, level)| **level > NEAR)
             .map(|(at, level)| (level + *noise * (random.unit() - 0.5), at))
             .collect();
         let nearly = *nearly;
         order.sort_by(|one, two| two.0.total_cmp(&one.0).then(one.1.cmp(&two.1)));
         let mut fixed = false;
         for (seeming, at) in order {
-            let level = relaxed.levels[at] + 1e-6;
+            let level = relaxed.levels[at] + NEAR;
             if level < 1.0 && fixed && seeming < nearly {
                 break;
             }
@@ -196,7 +198,7 @@ impl Descent<'_, '_> {
         let retired = self.master.cover(demand, allowed)?;
         let mut smaller = Vec::new();
         for at in retired {
-            let used = relaxed.levels.get(at).is_some_and(|level| *level > 1e-6);
+            let used = relaxed.levels.get(at).is_some_and(|level| *level > NEAR);
             let Pattern { kind, filling } = &self.master.patterns()[at];
             if used && let Some(filling) = clipped(filling, demand) {
                 smaller.push(self.generator.settled(*kind, filling, ledger));

@@ -148,7 +148,7 @@ impl PriceProgram {
         let unit: Vec<f64> = (0..columns)
             .map(|at| self.blocks.iter().map(|block| block.room[at]).fold(1.0, f64::max))
             .collect();
-        let total: f64 = self.items.iter().map(|item| item.count).sum();
+        let total = self.pods();
         let mut program = Program {
             objective: vec![0.0; columns],
             rows: Vec::new(),
@@ -218,6 +218,12 @@ impl PriceProgram {
                 return;
             }
         }
+    }
+
+    /// How many pods there are, one at least: objectives are divided by it.
+    fn pods(&self) -> f64 {
+        let counts = self.items.iter().map(|item| item.count);
+        counts.sum::<f64>().max(1.0)
     }
 
     fn is_unlimited(&self, block: usize) -> bool {
@@ -357,7 +363,7 @@ impl PriceProgram {
     /// Variables: values of the items, then savings of the supplies, then worths of the covers, then shares of the blocks
     /// that occur in pairs.
     fn solve(&self, pairs: &BTreeSet<(usize, usize)>) -> Option<Answer> {
-        let total: f64 = self.items.iter().map(|item| item.count).sum();
+        let total = self.pods();
         let (items, supplies) = (self.items.len(), self.supplies.len());
         let mut program = Program {
             objective: self.items.iter().map(|item| item.count / total).collect(),
