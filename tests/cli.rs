@@ -55,6 +55,10 @@ fn wrong_usage_ends_with_status_1_and_says_what_is_expected() {
         (&["plan", "-f", "-", "--time-budget", "0s"], "above zero"),
         (&["plan", "-f", "-", "--work-limit", "much"], "--work-limit"),
         (
+            &["plan", "-f", "-", "--work-limit", "-1"],
+            "a whole number from 0",
+        ),
+        (
             &["plan", "-f", "-", "--work-limit", "9", "--time-budget", "1s"],
             "cannot be used with",
         ),

@@ -17,6 +17,7 @@ mod capacity_buffer;
 mod catalog;
 mod conditions;
 mod crd;
+pub mod effort;
 pub mod labels;
 mod node_claim;
 mod node_class;

@@ -11,6 +11,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use dovetail_solver::model::plan::Gap;
 
+use crate::api::effort;
 use catalog::CatalogArgs;
 
 /// Help of the whole program.
@@ -163,7 +164,7 @@ pub struct SolveArgs {
     #[arg(
         long,
         value_name = "DURATION",
-        value_parser = parse_budget,
+        value_parser = effort::time_budget,
         allow_hyphen_values = true,
         help_heading = "Solver"
     )]
@@ -172,6 +173,8 @@ pub struct SolveArgs {
     #[arg(
         long,
         value_name = "UNITS",
+        value_parser = parse_effort,
+        allow_hyphen_values = true,
         conflicts_with = "time_budget",
         help_heading = "Solver"
     )]
@@ -180,7 +183,7 @@ pub struct SolveArgs {
     #[arg(
         long,
         value_name = "SHARE",
-        value_parser = parse_gap,
+        value_parser = effort::gap,
         allow_hyphen_values = true,
         help_heading = "Solver"
     )]
@@ -297,57 +300,10 @@ fn parse_instant(text: &str) -> Result<jiff::Timestamp, String> {
         .map_err(|_| "expected an instant such as 2026-01-07T09:00:00Z".to_owned())
 }
 
-/// `300ms`, `1s`, `2m`, `1m30s`: each number with its unit, the units being h, m, s and ms.
-fn parse_duration(text: &str) -> Result<Duration, String> {
-    let wrong = || "expected a duration such as 300ms, 1s or 2m".to_owned();
-    let mut total = Duration::ZERO;
-    let mut rest = text;
-    while !rest.is_empty() {
-        let digits = rest.find(|c: char| !c.is_ascii_digit()).ok_or_else(wrong)?;
-        let number: u64 = rest[..digits].parse().map_err(|_| wrong())?;
-        let unit_end = rest[digits..]
-            .find(|c: char| c.is_ascii_digit())
-            .map_or(rest.len(), |at| digits + at);
-        let millis = match &rest[digits..unit_end] {
-            "ms" => 1,
-            "s" => 1_000,
-            "m" => 60_000,
-            "h" => 3_600_000,
-            _ => return Err(wrong()),
-        };
-        let part = number.checked_mul(millis).ok_or_else(wrong)?;
-        total = total.checked_add(Duration::from_millis(part)).ok_or_else(wrong)?;
-        rest = &rest[unit_end..];
-    }
-    if text.is_empty() { Err(wrong()) } else { Ok(total) }
-}
-
-/// A duration that leaves time for something.
-fn parse_budget(text: &str) -> Result<Duration, String> {
-    let budget = parse_duration(text)?;
-    if budget.is_zero() {
-        return Err(
-            "expected a duration above zero such as 300ms (--engine greedy plans without improving)"
-                .to_owned(),
-        );
-    }
-    Ok(budget)
-}
-
-/// `0.005` or `0.5%`, in millionths; one at most.
-fn parse_gap(text: &str) -> Result<Gap, String> {
-    use dovetail_solver::model::money::Price;
-    const WHOLE: u64 = 1_000_000;
-    let wrong = || "expected a share such as 0.005 or 0.5%".to_owned();
-    let (number, divisor) = match text.strip_suffix('%') {
-        Some(number) => (number, 100),
-        None => (text, 1),
-    };
-    let millionths = Price::parse(number).map_err(|_| wrong())?.micros() / divisor;
-    if millionths > WHOLE {
-        return Err(wrong() + ", 1 or 100% at most");
-    }
-    Ok(Gap(millionths))
+/// Counted effort: any whole number that 64 bits hold.
+fn parse_effort(text: &str) -> Result<u64, String> {
+    text.parse()
+        .map_err(|_| format!("expected a whole number from 0 to {}", u64::MAX))
 }
 
 #[cfg(test)]
@@ -362,47 +318,11 @@ mod tests {
     }
 
     #[test]
-    fn durations_have_units() {
-        for (text, millis) in [
-            ("300ms", 300),
-            ("1s", 1_000),
-            ("2m", 120_000),
-            ("1m30s", 90_000),
-            ("0s", 0),
-        ] {
-            assert_eq!(parse_duration(text), Ok(Duration::from_millis(millis)), "{text}");
-        }
-        for text in [
-            "",
-            "1",
-            "s",
-            "1x",
-            "-1s",
-            "1.5s",
-            "1s ",
-            "99999999999999999999s",
-            "18446744073709551615h",
-        ] {
-            assert!(parse_duration(text).is_err(), "{text}");
-        }
-    }
-
-    #[test]
-    fn a_budget_is_more_than_nothing() {
-        assert_eq!(parse_budget("1ms"), Ok(Duration::from_millis(1)));
-        for text in ["0s", "0ms", "0m0s", "-1s", "soon"] {
-            assert!(parse_budget(text).is_err(), "{text}");
-        }
-    }
-
-    #[test]
-    fn a_gap_is_a_share_or_a_percentage() {
-        assert_eq!(parse_gap("0.005"), Ok(Gap(5_000)));
-        assert_eq!(parse_gap("0.5%"), Ok(Gap(5_000)));
-        assert_eq!(parse_gap("0"), Ok(Gap(0)));
-        assert_eq!(parse_gap("100%"), Ok(Gap(1_000_000)));
-        for text in ["", "%", "-1%", "x", "1.2.3", "5", "101%", "0.5 %"] {
-            assert!(parse_gap(text).is_err(), "{text}");
+    fn effort_is_a_whole_number() {
+        assert_eq!(parse_effort("0"), Ok(0));
+        assert_eq!(parse_effort("18446744073709551615"), Ok(u64::MAX));
+        for text in ["", "-1", "1.5", "1e9", "18446744073709551616"] {
+            assert!(parse_effort(text).is_err(), "{text}");
         }
     }
 }

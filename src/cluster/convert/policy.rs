@@ -12,7 +12,7 @@ use dovetail_solver::model::objective::{Objective, Weights};
 use dovetail_solver::model::plan::Gap;
 use dovetail_solver::model::requirement::Labels;
 
-use crate::api::{self, NodeHour, Overhead};
+use crate::api::{self, NodeHour, Overhead, SolverSettings, effort};
 use crate::cluster::diagnostics::{Note, Reason};
 use crate::cluster::index::Index;
 use crate::cluster::objects::pod::Expression;
@@ -141,20 +141,14 @@ impl<'i> Policy<'i> {
             NodeHour::Auto => Price::default(),
         };
         let price = dollars(weights.price).map_err(|message| ("spec.weights.price".to_owned(), message))?;
-        let time_budget = duration(&spec.solver.time_budget).ok_or_else(|| {
-            let message = format!(
-                "expected a time such as 500ms, 1s or 2m, found \"{}\"",
-                shown(&spec.solver.time_budget)
-            );
+        let SolverSettings { time_budget, gap } = &spec.solver;
+        let found = |expected: String, text: &str| format!("{expected}, found \"{}\"", shown(text));
+        let time_budget = effort::time_budget(time_budget).map_err(|expected| {
+            let message = found(expected, time_budget);
             ("spec.solver.timeBudget".to_owned(), message)
         })?;
-        let gap = share(&spec.solver.gap).ok_or_else(|| {
-            let message = format!(
-                "expected a share such as 0.5% or 0.005, found \"{}\"",
-                shown(&spec.solver.gap)
-            );
-            ("spec.solver.gap".to_owned(), message)
-        })?;
+        let gap =
+            effort::gap(gap).map_err(|expected| ("spec.solver.gap".to_owned(), found(expected, gap)))?;
         let weights = Weights {
             price_millionths: price.micros(),
             node_hour,
@@ -270,47 +264,6 @@ fn dollars(amount: f64) -> Result<Price, String> {
     }
 }
 
-/// A duration of hours, minutes, seconds and milliseconds, such as `1m30s`.
-#[must_use]
-pub fn duration(text: &str) -> Option<Duration> {
-    let mut rest = text;
-    let mut total = Duration::ZERO;
-    while !rest.is_empty() {
-        let digits = rest
-            .find(|c: char| !c.is_ascii_digit() && c != '.')
-            .filter(|end| *end > 0)?;
-        let (number, after) = rest.split_at(digits);
-        let unit_end = after
-            .find(|c: char| c.is_ascii_digit() || c == '.')
-            .unwrap_or(after.len());
-        let (unit, after) = after.split_at(unit_end);
-        let seconds = match unit {
-            "h" => 3_600.0,
-            "m" => 60.0,
-            "s" => 1.0,
-            "ms" => 0.001,
-            _ => return None,
-        };
-        let amount = number.parse::<f64>().ok()? * seconds;
-        total = total.checked_add(Duration::try_from_secs_f64(amount).ok()?)?;
-        rest = after;
-    }
-    (!text.is_empty()).then_some(total)
-}
-
-/// A share in percent or as a fraction, in millionths.
-#[must_use]
-pub fn share(text: &str) -> Option<Gap> {
-    let (number, per) = match text.strip_suffix('%') {
-        Some(number) => (number, 100),
-        None => (text, 1),
-    };
-    // The grammar of prices is that of shares: plain decimals, exact to the millionth.
-    Price::parse(number.trim())
-        .ok()
-        .map(|millionths| Gap(millionths.micros() / per))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -412,16 +365,25 @@ mod tests {
     }
 
     #[test]
-    fn durations_and_shares() {
-        assert_eq!(duration("1h1m1s500ms"), Some(Duration::from_millis(3_661_500)));
-        assert_eq!(duration("0.5s"), Some(Duration::from_millis(500)));
-        for wrong in ["", "5", "s", "1d", "-1s", "1e400s", "1..2s"] {
-            assert_eq!(duration(wrong), None, "{wrong}");
+    fn a_budget_and_a_gap_are_read_as_on_the_command_line() {
+        for (solver, field, expected) in [
+            (
+                "timeBudget: 0s",
+                "spec.solver.timeBudget",
+                "above zero such as 300ms (--engine greedy plans without improving), found \"0s\"; the policy is ignored",
+            ),
+            ("timeBudget: 5x", "spec.solver.timeBudget", "found \"5x\""),
+            ("gap: -1%", "spec.solver.gap", "found \"-1%\""),
+            ("gap: 101%", "spec.solver.gap", "100% at most, found \"101%\""),
+        ] {
+            let document = policy("one", &format!("nodePools: [a], solver: {{{solver}}}"));
+            let read = read_bytes("input", (POOLS.to_owned() + &document).as_bytes(), &[]).unwrap();
+            let (policies, notes) = policies(&read.index);
+            assert_eq!((policies.time_budget, policies.gap), (None, None), "{solver}");
+            let said = notes
+                .iter()
+                .any(|note| note.path.as_deref() == Some(field) && note.message.contains(expected));
+            assert!(said, "{solver}: {notes:?}");
         }
-        assert_eq!(
-            (share("0.5%"), share("0.005"), share("0")),
-            (Some(Gap(5_000)), Some(Gap(5_000)), Some(Gap(0)))
-        );
-        assert_eq!(share("-1%"), None);
     }
 }
