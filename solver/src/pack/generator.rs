@@ -4,6 +4,9 @@
 //! kinds are put aside by the bound of the multipliers they had. A kind's best filling goes to the cheapest kind that
 //! holds it. Caps on classes of pods are further columns of room and requests.
 //!
+//! A deep look first tries what a quick one does. What that leaves open a dynamic programme settles where bins are small
+//! enough for it, and branch and bound goes on where they aren't.
+//!
 //! Papers: papers.md, 1 and 9.
 
 use fixedbitset::FixedBitSet;
@@ -13,8 +16,9 @@ use crate::lower::rules::resources;
 
 use super::Filling;
 use super::downsize::cheapest;
+use super::dynamic;
 use super::effort::Effort;
-use super::knapsack::{Ask, Item, Knapsack, quick_bound};
+use super::knapsack::{Answer, Ask, Conflicts, Item, Knapsack, quick_bound};
 use super::ledger::Ledger;
 use super::master::Pattern;
 use super::valuation::{Rules, Valuation};
@@ -23,6 +27,14 @@ use super::valuation::{Rules, Valuation};
 const FEW_KINDS: usize = 3;
 /// Nodes of a packing after which such a search ends.
 const MOST_TOGETHER: usize = 300;
+
+/// Nodes of the tree up to which a look is a quick one.
+const QUICK: u64 = 60;
+/// States of the dynamic programme for a node of the tree: at the most nodes, some thirty milliseconds, and four times as
+/// many settle hardly any bin more.
+const STATES_A_NODE: u64 = 8;
+/// The part of what was open when it failed at which it is tried again with as many states.
+const CLOSER: f64 = 0.7;
 
 /// What one look at all kinds found.
 #[derive(Debug)]
@@ -53,6 +65,49 @@ struct Candidate {
     groups: Vec<(usize, u64)>,
     /// The multipliers that bounded it best when last looked at.
     multipliers: Vec<f64>,
+    /// States that weren't enough for a dynamic programme, and the share of the floor that was open then.
+    failed: (u64, f64),
+}
+
+impl Candidate {
+    /// The best fillings with these items, as far as asked for.
+    fn search(
+        &mut self,
+        items: &[Item<'_>],
+        conflicts: &Conflicts,
+        ask: Ask,
+        effort: &mut Effort<'_>,
+    ) -> Answer {
+        let (multipliers, room) = (&self.multipliers, &self.room);
+        if ask.nodes <= QUICK || !conflicts.is_empty() {
+            return Knapsack::search(multipliers, room, items, conflicts, ask, effort);
+        }
+        let quick = Ask { nodes: QUICK, ..ask };
+        let mut answer = Knapsack::search(multipliers, room, items, conflicts, quick, effort);
+        if !answer.is_open(ask.floor) || effort.is_used_up() {
+            return answer;
+        }
+        let known = answer.fillings.first().map_or(0.0, |(value, _)| *value);
+        let floor = known.max(ask.floor);
+        let states = ask.nodes.saturating_mul(STATES_A_NODE);
+        let open = answer.upper / floor - 1.0;
+        let mut better = None;
+        if states > self.failed.0 || open < CLOSER * self.failed.1 {
+            better = dynamic::best(multipliers, room, items, floor, states, effort);
+            if better.is_none() {
+                self.failed = (states, open);
+            }
+        }
+        let better = better.unwrap_or_else(|| {
+            let kicks = (0, 0);
+            let ask = Ask { floor, kicks, ..ask };
+            Knapsack::search(multipliers, room, items, conflicts, ask, effort)
+        });
+        answer.upper = answer.upper.min(better.upper);
+        answer.fillings.splice(0..0, better.fillings);
+        answer.fillings.truncate(ask.keep);
+        answer
+    }
 }
 
 /// Looks for fillings of all kinds that can be launched in any number.
@@ -132,6 +187,7 @@ impl<'a> Generator<'a> {
                 room,
                 groups,
                 multipliers: Vec::new(),
+                failed: (0, 0.0),
             });
         }
         Some(Self {
@@ -286,8 +342,7 @@ impl<'a> Generator<'a> {
             kicks: (look.kicks, self.seed),
         };
         self.seed = self.seed.wrapping_add(1);
-        let conflicts = &self.rules.conflicts;
-        let answer = Knapsack::search(&candidate.multipliers, room, &items, conflicts, ask, effort);
+        let answer = candidate.search(&items, &self.rules.conflicts, ask, effort);
         (answer.fillings, answer.upper.min(bound))
     }
 

@@ -21,7 +21,7 @@ use super::swaps::Swaps;
 /// Factor by which an upper bound is raised so that no rounding makes it too low.
 pub const OUTWARD: f64 = 1.0 + 1e-9;
 /// Differences below this share of the best value aren't looked for; the bound says so.
-const CLOSE: f64 = 1.0 + 1e-7;
+pub const CLOSE: f64 = 1.0 + 1e-7;
 /// Nodes of the tree between two looks at the effort: some ten microseconds each.
 const ASK_EVERY: u64 = 32;
 /// Looks of the search that take the time of one unit of effort; a swap's look takes twice as long.
@@ -66,12 +66,36 @@ pub struct Answer {
     pub upper: f64,
 }
 
+impl Answer {
+    /// Whether a filling that is worth more than what was asked for and found isn't ruled out.
+    #[must_use]
+    pub fn is_open(&self, floor: f64) -> bool {
+        let best = self.fillings.first().map_or(0.0, |(value, _)| *value);
+        // Sums of the same pods in another order differ by less.
+        self.upper > best.max(floor) * CLOSE * CLOSE
+    }
+}
+
 /// An item in the order of the search.
-struct Ranked {
-    item: usize,
+pub(super) struct Ranked {
+    pub(super) item: usize,
     /// Its share of the room's worth.
-    size: f64,
+    pub(super) size: f64,
     density: f64,
+}
+
+/// Items in the order of value for what they take of the room.
+pub(super) fn ranked(multipliers: &[f64], items: &[Item<'_>]) -> Vec<Ranked> {
+    let each = items.iter().enumerate();
+    let mut ranked: Vec<Ranked> = each
+        .map(|(item, Item { value, request, .. })| {
+            let size = worth(multipliers, request);
+            let density = if size > 0.0 { value / size } else { f64::INFINITY };
+            Ranked { item, size, density }
+        })
+        .collect();
+    ranked.sort_unstable_by(|one, two| (two.density.total_cmp(&one.density)).then(one.item.cmp(&two.item)));
+    ranked
 }
 
 /// A choice on the path from the root: so many of an item, and what was there before it.
@@ -201,21 +225,10 @@ impl<'a> Search<'a> {
         conflicts: &Conflicts,
         ask: Ask,
     ) -> Self {
-        let mut ranked: Vec<Ranked> = items
-            .iter()
-            .enumerate()
-            .map(|(item, Item { value, request, .. })| {
-                let size = worth(multipliers, request);
-                let density = if size > 0.0 { value / size } else { f64::INFINITY };
-                Ranked { item, size, density }
-            })
-            .collect();
-        ranked
-            .sort_unstable_by(|one, two| (two.density.total_cmp(&one.density)).then(one.item.cmp(&two.item)));
         Self {
             multipliers,
             items,
-            ranked,
+            ranked: ranked(multipliers, items),
             path: Vec::new(),
             rests: room.to_vec(),
             value: 0.0,
@@ -413,7 +426,8 @@ impl<'a> Search<'a> {
     }
 }
 
-fn worth(multipliers: &[f64], amounts: &[u64]) -> f64 {
+/// What amounts are worth under multipliers.
+pub(super) fn worth(multipliers: &[f64], amounts: &[u64]) -> f64 {
     let parts = amounts.iter().zip(multipliers);
     parts.map(|(amount, price)| float(*amount) * price).sum()
 }

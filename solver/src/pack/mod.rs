@@ -15,6 +15,7 @@ pub mod descent;
 #[cfg(feature = "highs")]
 pub mod dive;
 pub mod downsize;
+pub mod dynamic;
 pub mod effort;
 pub mod farley;
 pub mod filler;
@@ -33,6 +34,7 @@ pub mod merged;
 #[cfg(feature = "highs")]
 pub mod mip;
 pub mod multipliers;
+pub mod packed;
 pub mod price_program;
 pub use crate::random;
 #[cfg(feature = "highs")]
