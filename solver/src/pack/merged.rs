@@ -16,6 +16,7 @@ use crate::lower::Problem;
 use crate::lower::group::Group;
 use crate::lower::rules::resources;
 
+use super::by_worth::ByWorth;
 use super::density;
 use super::downsize::downsize;
 use super::effort::Effort;
@@ -136,6 +137,7 @@ impl<'a> Merged<'a> {
             problem,
             members: &self.members,
             values: &filler.values,
+            by_worth: ByWorth::new(problem, &filler.values),
             left: problem.counts(),
         };
         let mut rooms = Vec::with_capacity(problem.rooms.len());
@@ -191,6 +193,7 @@ struct Fit<'a> {
     problem: &'a Problem<'a>,
     members: &'a [Cluster],
     values: &'a [f64],
+    by_worth: ByWorth,
     left: Vec<u64>,
 }
 
@@ -256,7 +259,9 @@ impl Fit<'_> {
             }
         }
         if !planned.is_empty() {
-            self.top_up(&mut rest, &usable, &mut chosen, effort);
+            let (problem, left) = (self.problem, &mut self.left);
+            self.by_worth
+                .top_up(problem, &mut rest, left, &usable, &mut chosen, effort);
         }
         chosen.sort_unstable();
         let mut filling = Filling::new();
@@ -267,28 +272,6 @@ impl Fit<'_> {
             }
         }
         filling
-    }
-
-    fn top_up(
-        &mut self,
-        rest: &mut [u64],
-        usable: &impl Fn(usize) -> bool,
-        chosen: &mut Vec<usize>,
-        effort: &mut Effort<'_>,
-    ) {
-        let mut open: Vec<usize> = (0..self.left.len()).collect();
-        loop {
-            effort.spend(number(open.len()));
-            open.retain(|group| {
-                self.left[*group] > 0 && resources::fits(self.problem.request(*group), rest) && usable(*group)
-            });
-            let Some(group) = self.largest(open.iter().copied(), rest, usable) else {
-                return;
-            };
-            resources::take(rest, self.problem.request(group), 1);
-            self.left[group] -= 1;
-            chosen.push(group);
-        }
     }
 
     /// The smallest request in each resource among a cluster's pods that are left.

@@ -3,6 +3,7 @@
 //! All of them work on groups and kinds, never on single pods or offerings. Floats are confined to this folder and
 //! `lp`; what they suggest is checked in integers before it counts.
 
+pub mod by_worth;
 #[cfg(feature = "highs")]
 pub mod columns;
 #[cfg(feature = "highs")]
