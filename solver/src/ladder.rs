@@ -1,9 +1,11 @@
 //! The engines in order, each on what those before it found: an answer at once, better ones as long as there is time.
 //!
-//! Promises: the baseline comes first; another packing takes the incumbent's place only if it is better and sound, and a
-//! rung that fails or is refused is counted and costs nothing but its own time. Which packing is sound the caller says.
+//! Promises: the baseline comes first, or in a hurry second (`hurry`); another packing takes the incumbent's place only if
+//! it is better and sound, and a rung that fails or is refused is counted and costs nothing but its own time. Which
+//! packing is sound the caller says.
 //! Rungs end by counted effort, and by a share of the time left where a quota knows it.
 
+mod hurry;
 mod merged;
 #[cfg(feature = "highs")]
 mod programs;
@@ -20,7 +22,7 @@ use crate::options::{Engine, PlanOptions};
 use crate::pack::effort::{Effort, Share};
 use crate::pack::farley::Farley;
 use crate::pack::filler::Filler;
-use crate::pack::lower_bound::{self, Prices};
+use crate::pack::lower_bound::{self, Prices, coarse};
 use crate::pack::memory::Memory;
 use crate::pack::merged::MOST_GROUPS;
 use crate::pack::{Filling, Packing, karpenter_order, search};
@@ -29,6 +31,14 @@ use crate::quota::Quota;
 #[cfg(feature = "highs")]
 use programs::Choice;
 
+/// For the lower bound: its rounds are counted, and the prices that it stands on guide all that comes after it.
+const BOUND: Share = Share {
+    units: u64::MAX,
+    hundredths: 35,
+};
+/// Looks at all groups for all kinds and existing nodes that take a few milliseconds: so much is done for the bound
+/// whatever the time.
+const FEW_LOOKS: u64 = 200_000;
 /// For the starts of the density greedy: a tenth of a second or so.
 const DENSITY: Share = Share {
     units: 12_000_000,
@@ -53,6 +63,9 @@ const PATIENCE: u32 = 3;
 /// How many times as long as lifting and checking took longest stays for the end: once for the last engine's find, half of
 /// it for the plan, which isn't lifted again, and some since a better packing has more fillings.
 const CHECKS: u32 = 2;
+
+/// The baseline's name among the phases.
+const GREEDY: &str = "greedy";
 
 /// The plan that a packing gives, checked, or what it breaks.
 type Judge<'a> = &'a dyn Fn(&Packing) -> Result<PlanBody, Vec<Violation>>;
@@ -149,8 +162,13 @@ impl<'a> Ladder<'a> {
         )
     )]
     pub(crate) fn climb(&mut self, memory: &Memory) {
-        self.baseline();
-        self.price();
+        let is_hurried = self.is_hurried();
+        if is_hurried {
+            self.hurry();
+        } else {
+            self.baseline();
+            self.price();
+        }
         let Some(prices) = &self.prices else { return };
         if self.options.engine == Engine::Greedy || self.incumbents.is_empty() {
             return;
@@ -168,7 +186,9 @@ impl<'a> Ladder<'a> {
         if self.problem.groups.len() > MOST_GROUPS && self.problem.side.is_empty() {
             self.merged(&filler);
         } else {
-            self.density(&mut filler);
+            if !is_hurried {
+                self.density(&mut filler);
+            }
             if all {
                 self.improve("improve", IMPROVE, self.options.seed, 1, &mut filler);
             }
@@ -317,8 +337,8 @@ impl<'a> Ladder<'a> {
             }
             Err(violations) => {
                 let refused = format!("refused by the check: {}", first(&violations));
-                if self.work.phases.is_empty() {
-                    // The baseline's say most: it is the simplest engine.
+                if !self.work.phases.iter().any(|phase| phase.name == GREEDY) {
+                    // The baseline's say most: it is the simplest engine. They take the place of what came before it.
                     self.violations = violations;
                 }
                 Err(refused)
@@ -337,8 +357,12 @@ impl<'a> Ladder<'a> {
     fn baseline(&mut self) {
         let start = self.quota.elapsed();
         let packing = karpenter_order::pack(self.problem, false);
+        self.enter_baseline(start, packing);
+    }
+
+    fn enter_baseline(&mut self, start: Duration, packing: Packing) {
         let left = packing.left_by_priority(self.problem);
-        self.enter("greedy", start, Ok(packing));
+        self.enter(GREEDY, start, Ok(packing));
         if left.len() > 1 && left.iter().any(|(_, count)| *count > 0) {
             let start = self.quota.elapsed();
             let packing = karpenter_order::pack(self.problem, true);
@@ -349,7 +373,14 @@ impl<'a> Ladder<'a> {
     /// The volume LP: resource prices and a lower bound.
     fn price(&mut self) {
         let start = self.quota.elapsed();
-        self.prices = lower_bound::prices(self.problem, &self.problem.counts());
+        let counts = self.problem.counts();
+        let places = self.problem.kinds.len() + self.problem.rooms.len();
+        let looks = u64::try_from(counts.len() * places).unwrap_or(u64::MAX);
+        self.prices = if self.effort.begin(BOUND, looks) || looks <= FEW_LOOKS {
+            lower_bound::prices(self.problem, &counts, &mut self.effort)
+        } else {
+            coarse::prices(self.problem, &counts)
+        };
         if self.incumbent().is_some() && self.prices.is_some() {
             self.record("lower bound", start, None);
         }

@@ -160,3 +160,37 @@ fn costs_and_bounds_of_the_phases_end_where_the_plan_does() {
     assert!(phases.iter().rev().map(|phase| phase.cost).is_sorted());
     assert_eq!(phases.last().unwrap().cost, plan.cost.launched);
 }
+
+#[test]
+fn in_a_hurry_the_baseline_stands_where_the_better_packing_is_refused() {
+    let snapshot = snapshot();
+    let problem = lower(&snapshot);
+    let options = PlanOptions::default();
+    let asked = Cell::new(0);
+    let judge = |packing: &Packing| {
+        asked.set(asked.get() + 1);
+        if asked.get() == 1 {
+            Err(refusal())
+        } else {
+            judged(&problem, packing, &options)
+        }
+    };
+    let mut ladder = Ladder::new(&problem, &options, &Unlimited, &judge);
+    ladder.hurry();
+    assert_eq!(ladder.incumbent(), Some(&karpenter_order::pack(&problem, false)));
+    assert_eq!(ladder.work.failures, 1);
+
+    // And where both are, what the baseline breaks is told.
+    let judge = |packing: &Packing| {
+        let is_baseline = *packing == karpenter_order::pack(&problem, false);
+        let mut refusal = refusal();
+        if is_baseline {
+            "launch/1".clone_into(&mut refusal[0].subject);
+        }
+        Err(refusal)
+    };
+    let mut ladder = Ladder::new(&problem, &options, &Unlimited, &judge);
+    ladder.hurry();
+    assert_eq!(ladder.work.failures, 2);
+    assert_eq!(ladder.end().violations[0].subject, "launch/1");
+}

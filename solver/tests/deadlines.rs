@@ -140,3 +140,31 @@ fn any_cluster_stopped_at_any_question_is_planned() {
         Ok(())
     });
 }
+
+/// So little time that one plan of many pods is all that can be checked; the clock stands still.
+struct Hurry(Duration);
+
+impl Quota for Hurry {
+    fn elapsed(&self) -> Duration {
+        Duration::ZERO
+    }
+
+    fn remaining(&self) -> Option<Duration> {
+        Some(self.0)
+    }
+}
+
+#[test]
+fn where_one_plan_of_many_pods_can_be_checked_it_is_the_better_one() {
+    let snapshot = shop(4_000);
+    let greedy = plan(&snapshot, &options(Engine::Greedy), &Unlimited).unwrap();
+    for left in [Duration::ZERO, Duration::from_millis(20)] {
+        let hurried = plan(&snapshot, &options(Engine::Auto), &Hurry(left)).unwrap();
+        assert!(hurried.cost.objective < greedy.cost.objective, "{left:?}");
+        assert!(hurried.cost.lower_bound > dovetail_solver::model::money::Cost::from_micros(0));
+        assert!(hurried.unschedulable.is_empty());
+        let first = hurried.work.phases.first().map(|phase| phase.name.as_str());
+        assert_eq!(first, Some("density"), "{left:?}");
+        assert!(check(&snapshot, Plan::propose((*hurried).clone())).is_ok());
+    }
+}

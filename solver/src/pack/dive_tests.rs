@@ -43,7 +43,13 @@ fn packed(cluster: Cluster, quota: &dyn Quota, limit: Option<u64>) -> Vec<(u64, 
     let snapshot = cluster.freeze();
     let problem = lower(&snapshot);
     let counts = problem.counts();
-    let values = prices(&problem, &counts).unwrap().values();
+    let values = prices(
+        &problem,
+        &counts,
+        &mut Effort::new(&PlanOptions::default(), &Unlimited),
+    )
+    .unwrap()
+    .values();
     let filler = Filler::new(&problem, values.clone(), &vec![1e-12; problem.resources.len()]);
     let options = PlanOptions {
         work_limit: WorkLimit(limit),

@@ -91,11 +91,22 @@ impl<'a> Effort<'a> {
     /// others' time. A plan that misses an engine so counts as one that the deadline cut short.
     pub fn begin(&mut self, share: Share, least: u64) -> bool {
         self.grant(share);
-        let needed = Duration::from_millis(least / UNITS_A_MILLISECOND);
+        self.has_time_for(Duration::from_millis(least / UNITS_A_MILLISECOND)) && !self.is_used_up()
+    }
+
+    /// Whether the engine at work has so much time left. A plan for which something was left out for want of it counts as
+    /// one that the deadline cut short.
+    pub fn has_time_for(&mut self, needed: Duration) -> bool {
         let now = self.quota.elapsed();
         let is_short = self.until.is_some_and(|until| now + needed > until);
         self.was_cut |= is_short;
-        !is_short && !self.is_used_up()
+        !is_short
+    }
+
+    /// Time since planning began, by the quota's clock.
+    #[must_use]
+    pub fn elapsed(&self) -> Duration {
+        self.quota.elapsed()
     }
 
     /// Counts work.

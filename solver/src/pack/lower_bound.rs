@@ -24,11 +24,14 @@
 //!
 //! Paper: papers.md, 3 (bounds for vector packing).
 
+pub mod coarse;
+
 use fixedbitset::FixedBitSet;
 
 use crate::lower::Problem;
 
-use super::merge::clusters;
+use super::effort::Effort;
+use super::merge::{Cluster, clusters};
 use super::price_program::{Block, Item, PriceProgram, Suggestion};
 use super::room_volume::{Volume, volumes};
 use super::whole_nodes::{Alone, KindCover, covers};
@@ -72,9 +75,11 @@ fn usable(problem: &Problem<'_>) -> Vec<FixedBitSet> {
     all
 }
 
-/// The prices for placing so many pods of each group; `None` where there is nothing to launch for, or no bound.
+/// The prices for placing so many pods of each group; `None` where there is nothing to launch for, or no bound. The less
+/// time there is for it, the lower the bound; all groups are looked at for all kinds a few times in any case, for which
+/// [`coarse::prices`] stands in where that takes too long.
 #[must_use]
-pub fn prices(problem: &Problem<'_>, counts: &[u64]) -> Option<Prices> {
+pub fn prices(problem: &Problem<'_>, counts: &[u64], effort: &mut Effort<'_>) -> Option<Prices> {
     let usable = usable(problem);
     let active: Vec<usize> = (0..counts.len())
         .filter(|group| counts[*group] > 0 && !usable[*group].is_clear())
@@ -94,7 +99,7 @@ pub fn prices(problem: &Problem<'_>, counts: &[u64]) -> Option<Prices> {
     let Suggestion {
         prices,
         covers: worths,
-    } = program.suggest();
+    } = program.suggest(effort);
     let covers = rounded_covers(problem, covers, worths);
     exact(problem, prices, volumes, &usable, alone, covers)
 }
@@ -125,13 +130,28 @@ fn rounded_covers(problem: &Problem<'_>, mut covers: Vec<KindCover>, worths: Vec
 }
 
 /// The program over clusters of the active groups.
-#[expect(clippy::cast_precision_loss, reason = "the program only suggests prices")]
 fn program(
     problem: &Problem<'_>,
     counts: &[u64],
     usable: &[FixedBitSet],
     volumes: &[Volume],
     active: &[usize],
+) -> PriceProgram {
+    // Pods that ask for nothing are worth nothing.
+    let asks = |group: &usize| problem.request(*group).iter().any(|amount| *amount > 0);
+    let asking: Vec<usize> = active.iter().copied().filter(asks).collect();
+    let items = clusters(problem, &asking, counts, MOST_ITEMS);
+    program_over(problem, counts, usable, volumes, items)
+}
+
+/// The program over given clusters.
+#[expect(clippy::cast_precision_loss, reason = "the program only suggests prices")]
+fn program_over(
+    problem: &Problem<'_>,
+    counts: &[u64],
+    usable: &[FixedBitSet],
+    volumes: &[Volume],
+    items: Vec<Cluster>,
 ) -> PriceProgram {
     let dearest = dearest(problem) as f64;
     let kinds = problem.kinds.len();
@@ -164,10 +184,6 @@ fn program(
         }
         item
     };
-    // Pods that ask for nothing are worth nothing.
-    let asks = |group: &usize| problem.request(*group).iter().any(|amount| *amount > 0);
-    let asking: Vec<usize> = active.iter().copied().filter(asks).collect();
-    let items = clusters(problem, &asking, counts, MOST_ITEMS);
     let numbers = problem.supplies.iter().map(|number| *number as f64);
     PriceProgram {
         items: items.into_iter().map(item).collect(),

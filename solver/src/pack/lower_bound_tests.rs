@@ -5,14 +5,18 @@ use crate::lower::lower;
 use crate::model::instance_type::INSTANCE_TYPE_LABEL;
 use crate::model::money::Price;
 use crate::model::requirement::Labels;
+use crate::options::PlanOptions;
 use crate::pack::random::Random;
+use crate::quota::Unlimited;
 use crate::testing::build::{Cluster, ZONES, in_zone, machine};
 
 fn bound(cluster: Cluster) -> u64 {
     let snapshot = cluster.freeze();
     let problem = lower(&snapshot);
     let counts = problem.counts();
-    prices(&problem, &counts).map_or(0, |prices| prices.bound(&problem, &counts))
+    let options = PlanOptions::default();
+    let mut effort = Effort::new(&options, &Unlimited);
+    prices(&problem, &counts, &mut effort).map_or(0, |prices| prices.bound(&problem, &counts))
 }
 
 fn cluster() -> Cluster {
@@ -54,7 +58,11 @@ fn of_nodes_that_cost_the_same_it_takes_whole_ones() {
         .pods("job", 7, "500m", "1Gi");
     let snapshot = cluster.freeze();
     let problem = lower(&snapshot);
-    let bound = prices(&problem, &[7, 7]).unwrap().bound(&problem, &[7, 7]);
+    let options = PlanOptions::default();
+    let mut effort = Effort::new(&options, &Unlimited);
+    let bound = prices(&problem, &[7, 7], &mut effort)
+        .unwrap()
+        .bound(&problem, &[7, 7]);
     assert_eq!((bound, attainable(&problem, &[7, 7], bound)), (385_000, 400_000));
 }
 
@@ -129,4 +137,65 @@ fn thousands_of_groups_with_rules_of_their_own_cost_no_less_together_than_apart(
     let together = bound(zonal(&ZONES));
     assert!(together * 1_000 >= apart * 998, "{together} against {apart}");
     assert!(together <= apart, "{together} against {apart}");
+}
+
+/// Time is up at a question of a certain number.
+struct AtQuestion {
+    asked: std::cell::Cell<u64>,
+    stop: u64,
+}
+
+impl crate::quota::Quota for AtQuestion {
+    fn elapsed(&self) -> std::time::Duration {
+        std::time::Duration::ZERO
+    }
+
+    fn remaining(&self) -> Option<std::time::Duration> {
+        self.asked.set(self.asked.get() + 1);
+        let is_over = self.asked.get() >= self.stop;
+        Some(std::time::Duration::from_secs(if is_over { 0 } else { 3_600 }))
+    }
+}
+
+#[test]
+fn a_stop_at_any_question_leaves_a_lower_bound_that_is_valid() {
+    let mut cluster = Cluster::new().pool("default");
+    for (name, cpu, memory, price) in [
+        ("a", "2", "4Gi", "0.085"),
+        ("b", "4", "32Gi", "0.25"),
+        ("c", "8", "16Gi", "0.34"),
+        ("d", "16", "128Gi", "1.01"),
+    ] {
+        cluster = cluster.instance_type(machine(name, cpu, memory, price));
+    }
+    let mut random = Random::new(9);
+    for number in 0..60 {
+        let (cpu, memory) = (100 + random.below(1_500), 64 + random.below(9_000));
+        let (cpu, memory) = (format!("{cpu}m"), format!("{memory}Mi"));
+        cluster = cluster.pods(&format!("web-{number}"), 5, &cpu, &memory);
+    }
+    let snapshot = cluster.freeze();
+    let problem = lower(&snapshot);
+    let counts = problem.counts();
+    let options = PlanOptions::default();
+    let mut bounds = Vec::new();
+    for stop in 1..40 {
+        let quota = AtQuestion {
+            asked: std::cell::Cell::new(0),
+            stop,
+        };
+        let mut effort = Effort::new(&options, &quota);
+        let bound = prices(&problem, &counts, &mut effort)
+            .unwrap()
+            .bound(&problem, &counts);
+        assert!(quota.asked.get() <= stop, "asked again after {stop}");
+        bounds.push(bound);
+        if quota.asked.get() < stop {
+            break;
+        }
+    }
+    assert!(bounds[0] > 0 && bounds.len() > 2, "{bounds:?}");
+    assert!(bounds.is_sorted() && bounds.first() < bounds.last(), "{bounds:?}");
+    let full = prices(&problem, &counts, &mut Effort::new(&options, &Unlimited)).unwrap();
+    assert_eq!(bounds.last(), Some(&full.bound(&problem, &counts)));
 }

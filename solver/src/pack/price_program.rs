@@ -10,14 +10,17 @@
 //! the cheapest λ_b is a program of its own with a handful of rows, which says as well which items would be worth more
 //! than the block costs.
 //!
-//! Nothing rests on the answer: any λ gives a valid bound, a good one a close bound.
+//! Nothing rests on the answer: any λ gives a valid bound, a good one a close bound. So rounds end when time is up; one
+//! round takes hundredths of a second at most.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use fixedbitset::FixedBitSet;
 
 use crate::lp::{Program, Row, maximise};
 
+use super::effort::Effort;
 use super::multipliers::Relaxation;
 
 /// Times that the program is solved; the last few hardly raise the bound.
@@ -28,6 +31,8 @@ const MOST_PAIRS: usize = 4_000_000;
 const CLOSE_ENOUGH: f64 = 5e-4;
 /// By how much a block may be exceeded without being looked at again.
 const EXCEEDED: f64 = 1e-5;
+/// How many times as long as the last round the next one may take: programs grow from round to round.
+const LONGER: u32 = 2;
 /// By how much the first values are raised, so that the blocks that come into question stand out.
 const RAISED: f64 = 1.01;
 
@@ -111,9 +116,9 @@ struct Answer {
 }
 
 impl PriceProgram {
-    /// Prices that are feasible but for rounding, and near the best.
+    /// Prices that are feasible but for rounding, and near the best if there is time for it.
     #[must_use]
-    pub fn suggest(&self) -> Suggestion {
+    pub fn suggest(&self, effort: &mut Effort<'_>) -> Suggestion {
         let start = self.start();
         let shares = |block: &Block| -> Vec<f64> {
             block
@@ -128,9 +133,9 @@ impl PriceProgram {
             covers: vec![0.0; self.covers.len()],
         };
         let mut best = (f64::NEG_INFINITY, worths);
-        if self.items.len() * self.blocks.len() <= MOST_PAIRS {
+        if self.items.len() * self.blocks.len() <= MOST_PAIRS && !effort.is_late() {
             best.0 = self.value(&best.1);
-            self.refine(&start, &mut best);
+            self.refine(&start, &mut best, effort);
         }
         let Worths { shares, covers } = best.1;
         let price = |(share, room): (&f64, &f64)| if *room > 0.0 { share / room } else { 0.0 };
@@ -143,7 +148,8 @@ impl PriceProgram {
     }
 
     /// One price for each resource that serves every block; all zero where there is none.
-    fn start(&self) -> Vec<f64> {
+    #[must_use]
+    pub fn start(&self) -> Vec<f64> {
         let columns = self.blocks.first().map_or(0, |block| block.room.len());
         let unit: Vec<f64> = (0..columns)
             .map(|at| self.blocks.iter().map(|block| block.room[at]).fold(1.0, f64::max))
@@ -185,14 +191,20 @@ impl PriceProgram {
             .collect()
     }
 
-    /// Solves with ever more pairs and keeps the best prices seen.
-    fn refine(&self, start: &[f64], best: &mut (f64, Worths)) {
+    /// Solves with ever more pairs and keeps the best prices seen. Counts no effort, since rounds are few; asks the quota
+    /// before each of them.
+    fn refine(&self, start: &[f64], best: &mut (f64, Worths), effort: &mut Effort<'_>) {
         let mut relaxation = Relaxation::default();
         let worth = |item: &Item| dot(&item.request, start) * RAISED;
         let mut values: Vec<f64> = self.items.iter().map(worth).collect();
         let mut pairs: BTreeSet<(usize, usize)> = self.alone().collect();
         let mut shares = best.1.shares.clone();
+        let mut last = Duration::ZERO;
         for round in 0..=ROUNDS {
+            if effort.ask_quota() || !effort.has_time_for(last * LONGER) {
+                return;
+            }
+            let from = effort.elapsed();
             let mut answer = None;
             if round > 0 {
                 answer = self.solve(&pairs);
@@ -217,6 +229,7 @@ impl PriceProgram {
             if reached || round > 0 && pairs.len() == known {
                 return;
             }
+            last = effort.elapsed().saturating_sub(from);
         }
     }
 

@@ -1,7 +1,9 @@
 //! Suggested prices against the program written out.
 
 use super::*;
+use crate::options::PlanOptions;
 use crate::pack::random::Random;
+use crate::quota::Unlimited;
 
 fn random_program(random: &mut Random) -> PriceProgram {
     let columns = 1 + random.below(3);
@@ -50,13 +52,15 @@ fn random_program(random: &mut Random) -> PriceProgram {
 
 #[test]
 fn it_comes_close_to_the_program_written_out() {
+    let options = PlanOptions::default();
+    let mut effort = Effort::new(&options, &Unlimited);
     let mut random = Random::new(11);
     for case in 0..300 {
         let program = random_program(&mut random);
         let pairs = program.items.iter().enumerate();
         let pairs = pairs.flat_map(|(at, item)| item.blocks.ones().map(move |block| (block, at)));
         let optimum = program.solve(&pairs.collect()).unwrap().optimum;
-        let Suggestion { prices, covers } = program.suggest();
+        let Suggestion { prices, covers } = program.suggest(&mut effort);
         let shares = |(prices, block): (&Vec<f64>, &Block)| -> Vec<f64> {
             prices
                 .iter()

@@ -24,7 +24,7 @@ fn packings(problem: &Problem<'_>) -> Vec<Packing> {
     let options = PlanOptions::default();
     let mut effort = Effort::new(&options, &Unlimited);
     let mut packings = vec![karpenter_order::pack(problem, false)];
-    let Some(prices) = lower_bound::prices(problem, &problem.counts()) else {
+    let Some(prices) = lower_bound::prices(problem, &problem.counts(), &mut effort) else {
         return packings;
     };
     let mut filler = search::filler(problem, &prices.values());
@@ -106,7 +106,9 @@ mod columns {
     };
 
     pub(super) fn outcome(problem: &Problem<'_>) -> Option<Outcome> {
-        let prices = lower_bound::prices(problem, &problem.counts())?;
+        let options = PlanOptions::default();
+        let mut effort = Effort::new(&options, &Unlimited);
+        let prices = lower_bound::prices(problem, &problem.counts(), &mut effort)?;
         let filler = search::filler(problem, &prices.values());
         let start = karpenter_order::pack(problem, false);
         let share = Share {
