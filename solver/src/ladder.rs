@@ -199,6 +199,7 @@ impl<'a> Ladder<'a> {
         {
             self.restricted(1);
             self.compact();
+            self.existing_places();
         }
         if all || cfg!(not(feature = "highs")) {
             self.polish(&mut filler);
@@ -308,7 +309,7 @@ impl<'a> Ladder<'a> {
         self.work.phases.push(Phase {
             name: name.to_owned(),
             seconds: self.quota.elapsed().saturating_sub(start),
-            cost: cost(best.map_or(0, |best| self.price_of(best))),
+            cost: cost(best.map_or(0, |best| best.cost(self.problem))),
             bound: cost(best.map_or(0, |best| self.bound(best))),
             failed,
         });
@@ -344,13 +345,6 @@ impl<'a> Ladder<'a> {
                 Err(refused)
             }
         }
-    }
-
-    fn price_of(&self, packing: &Packing) -> u64 {
-        let launched = packing.launched.iter();
-        launched
-            .map(|launched| self.problem.kinds[launched.kind].price.micros() * launched.count)
-            .sum()
     }
 
     /// Karpenter's order; where pods are left over and some matter more than others, once more by priority.

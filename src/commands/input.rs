@@ -22,8 +22,10 @@ use crate::render::{Loudness, Origin, Warning};
 
 /// Improving stops here where neither an option nor a policy says so.
 const DEFAULT_BUDGET: Duration = Duration::from_secs(1);
-/// The search for fixes is bounded by counts; this only ends it where something unforeseen makes each try slow.
-const FIX_BUDGET: Duration = Duration::from_secs(20);
+/// The search for fixes may take as long as the plan did, and two seconds in any case; where no clock is asked for it is
+/// bounded by counts, and this only ends it where something unforeseen makes each try slow.
+const LEAST_FIX_BUDGET: Duration = Duration::from_secs(2);
+const MOST_FIX_BUDGET: Duration = Duration::from_secs(20);
 
 /// What was read, and what there is to say about it.
 pub(super) struct World {
@@ -218,11 +220,15 @@ pub(super) fn solve(
         &deadline
     };
     let planned = plan(&world.snapshot, &options, quota).context("planning")?;
+    let for_fixes = match args.work_limit {
+        Some(_) => MOST_FIX_BUDGET,
+        None => budget.clamp(LEAST_FIX_BUDGET, MOST_FIX_BUDGET),
+    };
     with_fixes(
         &world.snapshot,
         planned,
         &options,
-        &Deadline::after(FIX_BUDGET),
+        &Deadline::after(for_fixes),
         only,
     )
     .context("looking for fixes")

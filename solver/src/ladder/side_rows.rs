@@ -1,12 +1,23 @@
-//! The rung for problems whose side rows the other rungs can't keep, or whose costs they don't count.
+//! The rungs that column generation with side rows has: for problems whose rows the other rungs can't keep, or whose costs
+//! they don't count, and for those with nodes that exist or offers of limited number, which it alone fills anew.
 //!
 //! Promises: the same as the other rungs.
+
+use std::time::Duration;
 
 use crate::pack::effort::Share;
 use crate::pack::side::node::rules;
 use crate::pack::side::{self, Shares};
 
 use super::Ladder;
+
+/// Groups times places up to which all of them are looked at anew; beyond it the rung would take the polish's time.
+const MOST_LOOKS: usize = 20_000;
+/// For a try at places that the other engines leave as they are.
+const EXISTING: Share = Share {
+    units: 10_000_000,
+    hundredths: 40,
+};
 
 impl Ladder<'_> {
     /// Whether column generation without side rows leaves something out.
@@ -29,19 +40,47 @@ impl Ladder<'_> {
             return;
         }
         let start = self.quota.elapsed();
+        self.side_by_side("side rows", shares, start);
+    }
+
+    /// The same for nodes that exist and offers of limited number: the other engines fill them once and leave them so.
+    pub(super) fn existing_places(&mut self) {
+        let places = self.problem.rooms.len() + self.problem.kinds.len();
+        let has_any = !self.problem.rooms.is_empty() || !self.problem.supplies.is_empty();
+        let is_complete = (self.incumbent()).is_some_and(|best| best.left.iter().all(|left| *left == 0));
+        if !has_any
+            || self.needs_side_rows()
+            || is_complete && self.is_done()
+            || places * self.problem.groups.len() > MOST_LOOKS
+            || !self.effort.begin(EXISTING, self.looks())
+        {
+            return;
+        }
+        let start = self.quota.elapsed();
+        let shares = Shares {
+            generate: EXISTING,
+            dive: EXISTING,
+            search: EXISTING,
+            ..Shares::default()
+        };
+        self.side_by_side("existing places", shares, start);
+    }
+
+    fn side_by_side(&mut self, name: &str, shares: Shares, start: Duration) {
         match side::pack(self.problem, shares, &mut self.effort) {
             Ok(Some(outcome)) => {
                 self.side_bound = outcome.bound;
                 self.work.columns = self.work.columns.max(outcome.columns);
-                let found = outcome.packing;
-                self.enter(
-                    "side rows",
-                    start,
-                    found.ok_or_else(|| "no packing found keeps all rows".to_owned()),
-                );
+                match outcome.packing {
+                    Some(packing) => self.enter(name, start, Ok(packing)),
+                    None if self.needs_side_rows() => {
+                        self.enter(name, start, Err("no packing found keeps all rows".to_owned()));
+                    }
+                    None => self.record(name, start, None),
+                }
             }
             Ok(None) => {}
-            Err(refused) => self.enter("side rows", start, Err(refused.to_string())),
+            Err(refused) => self.enter(name, start, Err(refused.to_string())),
         }
     }
 }

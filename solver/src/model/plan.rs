@@ -282,7 +282,8 @@ pub struct Phase {
     /// Wall time, by the quota's clock.
     #[serde(with = "seconds")]
     pub seconds: std::time::Duration,
-    /// Dollars per hour of what the best plan known after this run launches; zero where there is none.
+    /// Weighted objective of what the best plan known after this run launches, dollars per hour unless weights say
+    /// otherwise; zero where there is none.
     pub cost: Cost,
     /// Weighted objective that launches for as many pods as the best plan so far places come to at least, as known after
     /// this run; zero where nothing is known.
