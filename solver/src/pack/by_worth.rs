@@ -127,6 +127,8 @@ mod tests {
         for node in 0..60 {
             let usable = |group: usize| group % 7 != node % 7;
             let mut rest: Vec<u64> = problem.room(0).iter().map(|room| room / 5).collect();
+            // As many pods as fit otherwise, so that blocks of larger ones are passed over.
+            rest[2] = 100;
             let mut other_rest = rest.clone();
             let mut chosen = Vec::new();
             by_worth.top_up(&problem, &mut rest, &mut left, usable, &mut chosen, &mut effort);
