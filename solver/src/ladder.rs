@@ -48,8 +48,10 @@ const DENSITY: Share = Share {
 /// in the same time where there are many.
 const IMPROVE: Share = Share {
     units: 12_000_000,
-    hundredths: 12,
+    hundredths: 25,
 };
+/// Nodes beyond which that changes next to nothing, some at a time, while columns change all of them at once.
+const MOST_IMPROVED: u64 = 3_000;
 /// For ruin and recreate in the end.
 const POLISH: Share = Share {
     units: 12_000_000,
@@ -189,7 +191,7 @@ impl<'a> Ladder<'a> {
             if !is_hurried {
                 self.density(&mut filler);
             }
-            if all {
+            if all && self.launches() <= MOST_IMPROVED {
                 self.improve("improve", IMPROVE, self.options.seed, 1, &mut filler);
             }
             #[cfg(feature = "highs")]
@@ -249,6 +251,12 @@ impl<'a> Ladder<'a> {
     /// Counted effort of one look at each group for each kind: no engine gets anywhere with less.
     fn looks(&self) -> u64 {
         u64::try_from(self.problem.groups.len() * self.problem.kinds.len()).unwrap_or(u64::MAX)
+    }
+
+    /// Nodes that the best packing launches.
+    fn launches(&self) -> u64 {
+        let launched = self.incumbent().into_iter().flat_map(|best| &best.launched);
+        launched.map(|launched| launched.count).sum()
     }
 
     fn incumbent(&self) -> Option<&Packing> {
