@@ -2,9 +2,9 @@
 //!
 //! A cluster stands in the small problem as pods of its mean request, which go where all its members may go. Engines
 //! pack that; [`Merged::fit`] puts real pods in the places, the largest that fit, since what is large here is small
-//! elsewhere, and then whatever else fits beside them. A mean packs better than the largest request would, which asks
-//! for room that nobody needs; in return a pod may find no place. Such pods, and those of nodes that came out poorly
-//! filled, the density greedy packs.
+//! elsewhere, and then whatever else fits beside them. The largest request of a cluster would hold each of its members,
+//! and ask for room that most of them don't need; by its mean a pod may find no place. Such pods, and those of nodes
+//! that came out poorly filled, the density greedy packs.
 //!
 //! Promises: what it puts on a node fits in integers and is open to the node's kind, and limits hold, whatever the small
 //! problem's packing says.
