@@ -9,6 +9,7 @@
 //! limit give the same plan to the last byte.
 
 pub mod check;
+mod divisor;
 pub mod explain;
 mod ladder;
 mod lift;

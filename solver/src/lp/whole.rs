@@ -7,6 +7,7 @@
 //! tolerances are far below one unit of any row that people write. Money is in dollars inside.
 
 use super::BackEnd;
+use crate::divisor::common_divisor;
 
 /// The largest coefficient of a row as solvers see it. Memory in MiB stays what it is up to 64 GiB; more would make
 /// tolerances of 1e-6 mean more than rounding does.
@@ -277,12 +278,4 @@ fn rounded(value: f64) -> u64 {
 /// Division that rounds up; the divisor is positive.
 fn ceil(number: i64, divisor: i64) -> i64 {
     number.div_euclid(divisor) + i64::from(number.rem_euclid(divisor) != 0)
-}
-
-fn common_divisor(one: u64, two: u64) -> u64 {
-    if two == 0 {
-        one
-    } else {
-        common_divisor(two, one % two)
-    }
 }

@@ -28,6 +28,7 @@ pub mod coarse;
 
 use fixedbitset::FixedBitSet;
 
+use crate::divisor::common_divisor;
 use crate::lower::Problem;
 
 use super::effort::Effort;
@@ -344,14 +345,6 @@ pub fn attainable(problem: &Problem<'_>, placed: &[u64], bound: u64) -> u64 {
         .ones()
         .fold(0, |step, kind| common_divisor(step, problem.kinds[kind].cost));
     bound.checked_next_multiple_of(step).unwrap_or(bound)
-}
-
-fn common_divisor(one: u64, two: u64) -> u64 {
-    if two == 0 {
-        one
-    } else {
-        common_divisor(two, one % two)
-    }
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@
 //! Promises: exactly what fits in whole amounts fits here. Rooms whose fields don't go into one number are declined.
 
 use super::knapsack::Item;
+use crate::divisor::common_divisor;
 
 /// Bits of the number.
 const BITS: u32 = u128::BITS;
@@ -40,7 +41,7 @@ impl Packed {
         let mut used = 0;
         for resource in scarce(room, items) {
             let requests = items.iter().map(|item| item.request[resource]);
-            let unit = requests.fold(0, greatest_common_divisor).max(1);
+            let unit = requests.fold(0, common_divisor).max(1);
             let whole = room[resource] / unit;
             let width = u64::BITS - whole.leading_zeros();
             if used + width + 1 > BITS {
@@ -123,14 +124,6 @@ fn scarce(room: &[u64], items: &[Item<'_>]) -> Vec<usize> {
         }
     }
     scarce
-}
-
-fn greatest_common_divisor(one: u64, two: u64) -> u64 {
-    let (mut one, mut two) = (one, two);
-    while two > 0 {
-        (one, two) = (two, one % two);
-    }
-    one
 }
 
 #[cfg(test)]
