@@ -15,6 +15,8 @@ pub mod pod;
 pub mod quantity;
 pub mod requirement;
 pub mod resources;
+pub mod rules;
+pub mod selector;
 pub mod snapshot;
 pub mod taint;
 pub mod time;

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::name::{NodeName, PodName};
 use super::requirement::{Labels, NodeSelectorTerms, Requirements};
 use super::resources::Resources;
+use super::rules::PodRules;
 use super::taint::Toleration;
 use super::time::Timestamp;
 
@@ -43,6 +44,9 @@ pub struct PodSpec {
     /// Its controller.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<Owner>,
+    /// Rules about other pods, domains, ports and volumes.
+    #[serde(default, skip_serializing_if = "PodRules::is_empty")]
+    pub rules: PodRules,
 }
 
 impl PodSpec {

@@ -7,6 +7,7 @@ use dovetail_solver::model::pod::{Owner, PodSpec as ModelSpec};
 use dovetail_solver::model::requirement::{
     Labels, NodeSelectorTerm as ModelTerm, NodeSelectorTerms, Operator, Requirement, Requirements, ValueSet,
 };
+use dovetail_solver::model::rules::PodRules;
 use dovetail_solver::model::taint::{TaintEffect, Toleration as ModelToleration, TolerationOperator};
 
 use super::admission::Admission;
@@ -142,6 +143,7 @@ pub fn model_spec(
             kind: owner.kind.clone(),
             name: owner.name.clone(),
         }),
+        rules: PodRules::default(),
     })
 }
 
