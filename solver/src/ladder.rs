@@ -5,12 +5,16 @@
 //! packing is sound the caller says.
 //! Rungs end by counted effort, and by a share of the time left where a quota knows it.
 
+mod bounds;
+mod greedy;
 mod hurry;
 mod merged;
 #[cfg(feature = "highs")]
 mod programs;
 #[cfg(feature = "highs")]
 mod side_rows;
+#[cfg(feature = "highs")]
+mod weights;
 
 use std::time::Duration;
 
@@ -20,30 +24,19 @@ use crate::model::money::Cost;
 use crate::model::plan::{Phase, PlanBody, Stopped, Work};
 use crate::options::{Engine, PlanOptions};
 use crate::pack::effort::{Effort, Share};
-use crate::pack::farley::Farley;
 use crate::pack::filler::Filler;
-use crate::pack::lower_bound::{self, Prices, coarse};
+use crate::pack::lower_bound::Prices;
 use crate::pack::memory::Memory;
 use crate::pack::merged::MOST_GROUPS;
+#[cfg(feature = "highs")]
+use crate::pack::mip::weights_are_settled;
 use crate::pack::{Filling, Packing, karpenter_order, search};
 use crate::quota::Quota;
 
+use bounds::Bounds;
 #[cfg(feature = "highs")]
 use programs::Choice;
 
-/// For the lower bound: its rounds are counted, and the prices that it stands on guide all that comes after it.
-const BOUND: Share = Share {
-    units: u64::MAX,
-    hundredths: 35,
-};
-/// Looks at all groups for all kinds and existing nodes that take a few milliseconds: so much is done for the bound
-/// whatever the time.
-const FEW_LOOKS: u64 = 200_000;
-/// For the starts of the density greedy: a tenth of a second or so.
-const DENSITY: Share = Share {
-    units: 12_000_000,
-    hundredths: 20,
-};
 /// For ruin and recreate before columns are generated: enough to pack few pods well, and no more, since columns gain more
 /// in the same time where there are many.
 const IMPROVE: Share = Share {
@@ -99,11 +92,7 @@ pub(crate) struct Ladder<'a> {
     /// How long judging took at most.
     judging: Duration,
     prices: Option<Prices>,
-    /// The bound that column generation found.
-    farley: Option<Farley>,
-    /// The bound that column generation with side rows found.
-    #[cfg(feature = "highs")]
-    side_bound: Option<crate::pack::side::bound::Bound>,
+    bounds: Bounds,
     work: Work,
     /// All that is sound and was the best when it came, the best last.
     incumbents: Vec<Packing>,
@@ -142,9 +131,7 @@ impl<'a> Ladder<'a> {
             judge,
             judging: Duration::ZERO,
             prices: None,
-            farley: None,
-            #[cfg(feature = "highs")]
-            side_bound: None,
+            bounds: Bounds::default(),
             work,
             incumbents: Vec::new(),
             body: None,
@@ -195,7 +182,11 @@ impl<'a> Ladder<'a> {
                 self.improve("improve", IMPROVE, self.options.seed, 1, &mut filler);
             }
             #[cfg(feature = "highs")]
-            self.columns(&filler, memory);
+            if weights_are_settled(self.problem) {
+                self.columns(&filler, memory);
+            } else {
+                self.weight_by_weight();
+            }
         }
         #[cfg(feature = "highs")]
         {
@@ -263,36 +254,9 @@ impl<'a> Ladder<'a> {
         self.incumbents.last()
     }
 
-    /// Micro-dollars that a packing of the same pods costs at least.
-    fn bound(&self, packing: &Packing) -> u64 {
-        if !self.problem.universe.has_every_choice {
-            return 0;
-        }
-        let placed = packing.placed(self.problem);
-        let by_prices = self
-            .prices
-            .as_ref()
-            .map_or(0, |prices| prices.bound(self.problem, &placed));
-        let bound = by_prices.max(self.farley.as_ref().map_or(0, |farley| farley.bound(&placed)));
-        #[cfg(feature = "highs")]
-        let bound = bound.max(self.side_bound.as_ref().map_or(0, |side| side.bound(&placed)));
-        if !self.problem.side.is_empty() {
-            // Penalties make costs of other steps than kinds' do.
-            return bound;
-        }
-        lower_bound::attainable(self.problem, &placed, bound)
-    }
-
-    /// The cost at which a packing is good enough.
-    fn floor(&self, packing: &Packing) -> u64 {
-        let bound = self.bound(packing);
-        let slack = u128::from(bound) * u128::from(self.options.gap.0) / 1_000_000;
-        bound.saturating_add(u64::try_from(slack).unwrap_or(0))
-    }
-
     /// Whether there is nothing more to do: near enough to the bound, or stopped from outside.
     fn is_done(&self) -> bool {
-        let near = |packing: &Packing| packing.cost(self.problem) <= self.floor(packing);
+        let near = |packing: &Packing| self.is_near(packing);
         self.effort.is_over() || self.incumbent().is_none_or(near)
     }
 
@@ -353,52 +317,6 @@ impl<'a> Ladder<'a> {
                 Err(refused)
             }
         }
-    }
-
-    /// Karpenter's order; where pods are left over and some matter more than others, once more by priority.
-    fn baseline(&mut self) {
-        let start = self.quota.elapsed();
-        let packing = karpenter_order::pack(self.problem, false);
-        self.enter_baseline(start, packing);
-    }
-
-    fn enter_baseline(&mut self, start: Duration, packing: Packing) {
-        let left = packing.left_by_priority(self.problem);
-        self.enter(GREEDY, start, Ok(packing));
-        if left.len() > 1 && left.iter().any(|(_, count)| *count > 0) {
-            let start = self.quota.elapsed();
-            let packing = karpenter_order::pack(self.problem, true);
-            self.enter("greedy by priority", start, Ok(packing));
-        }
-    }
-
-    /// The volume LP: resource prices and a lower bound.
-    fn price(&mut self) {
-        let start = self.quota.elapsed();
-        let counts = self.problem.counts();
-        let places = self.problem.kinds.len() + self.problem.rooms.len();
-        let looks = u64::try_from(counts.len() * places).unwrap_or(u64::MAX);
-        self.prices = if self.effort.begin(BOUND, looks) || looks <= FEW_LOOKS {
-            lower_bound::prices(self.problem, &counts, &mut self.effort)
-        } else {
-            coarse::prices(self.problem, &counts)
-        };
-        if self.incumbent().is_some() && self.prices.is_some() {
-            self.record("lower bound", start, None);
-        }
-    }
-
-    /// The density greedy from several starts.
-    fn density(&mut self, filler: &mut Filler<'a>) {
-        if self.is_done() {
-            return;
-        }
-        let start = self.quota.elapsed();
-        if !self.effort.begin(DENSITY, self.looks()) {
-            return;
-        }
-        let packing = search::starts(self.problem, filler, self.options.seed, &mut self.effort);
-        self.enter("density", start, Ok(packing));
     }
 
     /// Ruin and recreate on the best packing so far, with so many restarts.

@@ -7,6 +7,7 @@ use crate::check::Rule;
 use crate::lower::lower;
 use crate::model::snapshot::Snapshot;
 use crate::pack::Launched;
+use crate::pack::farley::Farley;
 use crate::plan::judged;
 use crate::quota::Unlimited;
 use crate::testing::build::{Cluster, machine};
@@ -193,4 +194,88 @@ fn in_a_hurry_the_baseline_stands_where_the_better_packing_is_refused() {
     ladder.hurry();
     assert_eq!(ladder.work.failures, 2);
     assert_eq!(ladder.end().violations[0].subject, "launch/1");
+}
+
+#[test]
+fn the_bound_of_the_same_pods_never_falls() {
+    let snapshot = snapshot();
+    let problem = lower(&snapshot);
+    let options = PlanOptions {
+        gap: crate::model::plan::Gap(0),
+        ..PlanOptions::default()
+    };
+    let judge = |packing: &Packing| judged(&problem, packing, &options);
+    let mut ladder = Ladder::new(&problem, &options, &Unlimited, &judge);
+    ladder.baseline();
+    ladder.price();
+    let best = ladder.incumbent().cloned().unwrap();
+    let before = ladder.bound(&best);
+    assert!(before > 0);
+    // One engine after the other says something lower, or nothing.
+    ladder.bounds.farley.push(Farley::new(&[1.0, 1.0], 1.0));
+    assert_eq!(ladder.bound(&best), before);
+    let higher = Farley::new(&[200_000.0, 200_000.0], 1.0);
+    ladder.bounds.farley.insert(0, higher);
+    assert!(ladder.bound(&best) > before);
+}
+
+#[test]
+fn few_pods_are_proven_to_cost_the_least() {
+    let snapshot = Cluster::new()
+        .instance_type(machine("small", "4", "16Gi", "0.2"))
+        .instance_type(machine("large", "8", "32Gi", "0.35"))
+        .pool("default")
+        .pods("web", 13, "1", "1Gi")
+        .freeze();
+    let options = PlanOptions {
+        gap: crate::model::plan::Gap(0),
+        ..PlanOptions::default()
+    };
+    let plan = crate::plan(&snapshot, &options, &Unlimited).unwrap();
+    assert_eq!(plan.proof.kind, crate::model::plan::ProofKind::Optimal);
+    assert_eq!(plan.cost.objective, plan.cost.lower_bound);
+}
+
+/// Where limits push some pods to a lighter pool, linear and integer programs still pack each weight.
+#[cfg(feature = "highs")]
+#[test]
+fn limits_and_weights_together_leave_programs_their_part() {
+    let snapshot = Cluster::new()
+        .instance_type(machine("small", "2", "8Gi", "0.1"))
+        .instance_type(machine("large", "16", "64Gi", "0.9"))
+        .pool_with("heavy", |pool| {
+            pool.weight = 10;
+            pool.limits.nodes = Some(2);
+        })
+        .pool("light")
+        .pods("web", 29, "1500m", "1Gi")
+        .pods("db", 4, "500m", "6Gi")
+        .freeze();
+    let problem = lower(&snapshot);
+    let options = PlanOptions {
+        engine: Engine::Ilp,
+        gap: crate::model::plan::Gap(0),
+        ..PlanOptions::default()
+    };
+    let judge = |packing: &Packing| judged(&problem, packing, &options);
+    let mut ladder = Ladder::new(&problem, &options, &Unlimited, &judge);
+    ladder.baseline();
+    ladder.price();
+    let on_heavy = |packing: &Packing| -> u64 {
+        let heavy = packing
+            .launched
+            .iter()
+            .filter(|one| problem.kinds[one.kind].tier == 0);
+        heavy
+            .flat_map(|one| one.filling.iter().map(|(_, each)| each * one.count))
+            .sum()
+    };
+    let baseline = ladder.incumbent().cloned().unwrap();
+    ladder.weight_by_weight();
+    let best = ladder.incumbent().unwrap();
+    assert!(best.cost(&problem) < baseline.cost(&problem), "{best:?}");
+    assert_eq!(on_heavy(best), on_heavy(&baseline));
+    assert_eq!(ladder.work.failures, 0);
+    let ran = ladder.work.phases.iter().filter(|phase| phase.name == "columns");
+    assert_eq!(ran.count(), 2, "once for each weight");
 }

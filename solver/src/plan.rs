@@ -9,7 +9,7 @@ use crate::check::{Violation, check};
 use crate::ladder::{Ladder, Rungs, cost};
 use crate::lift::lift;
 use crate::lower::{Problem, lower};
-use crate::model::plan::{Checked, Gap, Plan, PlanBody, ProofKind};
+use crate::model::plan::{Checked, Gap, Plan, PlanBody, ProofKind, Stopped};
 use crate::model::snapshot::Snapshot;
 use crate::options::PlanOptions;
 use crate::pack::Packing;
@@ -72,7 +72,12 @@ pub fn plan_with_memory(
     };
     prove(&mut body, &problem, &packing, bound, options);
     body.work = work;
-    body.proof.stopped = stopped;
+    body.proof.stopped = if body.proof.kind == ProofKind::Heuristic {
+        stopped
+    } else {
+        // It is as good as was asked for: nothing was cut short that mattered.
+        Stopped::Finished
+    };
     check(snapshot, Plan::propose(body)).map_err(|failure| PlanError::Unsound {
         violations: failure.violations,
     })

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::time::Duration;
 
 use dovetail_solver::check::check;
-use dovetail_solver::model::plan::{Checked, Plan, Stopped};
+use dovetail_solver::model::plan::{Checked, Plan, ProofKind, Stopped};
 use dovetail_solver::model::snapshot::Snapshot;
 use dovetail_solver::testing::build::{Cluster, machine};
 use dovetail_solver::testing::strategies::{Ingredients, check_cases, cluster};
@@ -93,7 +93,9 @@ fn stopped_at(snapshot: &Snapshot, engine: Engine, stop: u64) -> (Plan<Checked>,
         after <= MOST_AFTER,
         "{engine:?} was told {after} times to stop at {stop}"
     );
-    if after > 0 && engine != Engine::Greedy {
+    if planned.proof.kind == ProofKind::Optimal {
+        assert_eq!(planned.proof.stopped, Stopped::Finished, "{engine:?} at {stop}");
+    } else if after > 0 && engine != Engine::Greedy {
         assert_eq!(planned.proof.stopped, Stopped::Deadline, "{engine:?} at {stop}");
     }
     (planned, after)

@@ -26,17 +26,17 @@ pub(super) const COLUMNS: Shares = Shares {
     },
 };
 /// Looks at all kinds for all groups that column generation takes at least before its master program is worth a dive.
-const ROUNDS: u64 = 4;
+pub(super) const ROUNDS: u64 = 4;
 /// Rounding of the relaxation's values, outward.
 const WORTH_ITS_COST: f64 = 1.0 + 1e-6;
 /// For the restricted master: what it finds it mostly finds in the first tenths of a second.
-const RESTRICTED: Share = Share {
+pub(super) const RESTRICTED: Share = Share {
     units: 8_000_000,
     hundredths: 40,
 };
 /// For the compact program: with a second's budget those of up to some thousand variables, whose root takes a few tenths
 /// of it; larger ones begin with a larger budget.
-const COMPACT: Share = Share {
+pub(super) const COMPACT: Share = Share {
     units: 16_000_000,
     hundredths: 60,
 };
@@ -81,7 +81,7 @@ impl<'a> Ladder<'a> {
         );
         match outcome {
             Ok(Some(outcome)) => {
-                self.farley = outcome.farley;
+                self.bounds.farley.extend(outcome.farley);
                 self.work.columns = outcome.patterns.len();
                 self.learn(&outcome.patterns, &outcome.values);
                 self.choice = Choice {

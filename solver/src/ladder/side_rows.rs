@@ -69,7 +69,7 @@ impl Ladder<'_> {
     fn side_by_side(&mut self, name: &str, shares: Shares, start: Duration) {
         match side::pack(self.problem, shares, &mut self.effort) {
             Ok(Some(outcome)) => {
-                self.side_bound = outcome.bound;
+                self.bounds.side.extend(outcome.bound);
                 self.work.columns = self.work.columns.max(outcome.columns);
                 match outcome.packing {
                     Some(packing) => self.enter(name, start, Ok(packing)),

@@ -43,10 +43,7 @@ pub fn downsize(problem: &Problem<'_>, packing: &mut Packing) {
     if problem.side.span_nodes() {
         return;
     }
-    let mut ledger = Ledger::new(problem);
-    for launched in &packing.launched {
-        ledger.open(problem, launched.kind, launched.count);
-    }
+    let mut ledger = Ledger::with(problem, &packing.launched);
     for launched in &mut packing.launched {
         let kind = &problem.kinds[launched.kind];
         let cheaper: Vec<usize> = (0..launched.kind)

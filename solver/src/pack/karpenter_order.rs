@@ -56,9 +56,7 @@ pub fn complete(problem: &Problem<'_>, packing: &mut Packing) {
             resources::take(free, problem.request(*group), *count);
         }
     }
-    for launched in &packing.launched {
-        state.ledger.open(problem, launched.kind, launched.count);
-    }
+    state.ledger = Ledger::with(problem, &packing.launched);
     let more = state.run(&order, std::mem::take(&mut packing.left));
     for (filling, more) in packing.rooms.iter_mut().zip(more.rooms) {
         for (group, count) in more {

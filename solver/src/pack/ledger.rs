@@ -3,6 +3,8 @@
 use crate::lower::Problem;
 use crate::lower::rules::resources;
 
+use super::Launched;
+
 /// Counters of all pools and supplies.
 #[derive(Clone, Debug)]
 pub struct Ledger {
@@ -22,6 +24,22 @@ impl Ledger {
                 .collect(),
             supplies: problem.supplies.clone(),
         }
+    }
+
+    /// With these launches booked, which limits and supplies admit.
+    #[must_use]
+    pub fn with(problem: &Problem<'_>, launched: &[Launched]) -> Self {
+        let mut ledger = Self::new(problem);
+        for launched in launched {
+            ledger.open(problem, launched.kind, launched.count);
+        }
+        ledger
+    }
+
+    /// What is left of each limited offer.
+    #[must_use]
+    pub fn supplies(&self) -> &[u64] {
+        &self.supplies
     }
 
     /// How many more nodes of a kind may be launched.

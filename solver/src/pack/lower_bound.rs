@@ -25,6 +25,7 @@
 //! Paper: papers.md, 3 (bounds for vector packing).
 
 pub mod coarse;
+pub mod table;
 
 use fixedbitset::FixedBitSet;
 

@@ -117,7 +117,7 @@ pub(super) fn limits(problem: &Problem<'_>, kinds: &[(usize, usize)]) -> Vec<Row
 }
 
 /// Whether the pools that a pod goes to are a matter of its group alone: those of the heaviest weight that takes it.
-pub(super) fn weights_are_settled(problem: &Problem<'_>) -> bool {
+pub(crate) fn weights_are_settled(problem: &Problem<'_>) -> bool {
     let tiers = problem.kinds.iter().map(|kind| kind.tier);
     !problem.is_restricted() || tiers.max().unwrap_or(0) == 0
 }

@@ -35,6 +35,8 @@ pub mod merged;
 #[cfg(feature = "highs")]
 pub mod mip;
 pub mod multipliers;
+#[cfg(feature = "highs")]
+pub mod one_weight;
 pub mod packed;
 pub mod price_program;
 pub use crate::random;
