@@ -10,7 +10,8 @@
 //! | spread over zones, capacity types or any label | [`Spread`] |
 //! | all in one zone | [`Together`] |
 //! | at most one a zone; addresses of a subnet; a share on spot | [`Row`] |
-//! | only in zones where pods of others are: so many of these at most for each of those | [`Row`] |
+//! | only in zones where pods of others are | [`Near`] |
+//! | only on nodes where pods of others are | [`Beside`] |
 //! | never in one zone with others | [`Apart`] |
 //! | preferred node affinity, `PreferNoSchedule` | [`Penalty`] |
 //! | preferred spread and anti-affinity | [`Cap`] or [`Spread`] whose excess costs |
@@ -112,23 +113,33 @@ pub struct Domain {
 
 /// Pods of some groups in even numbers over domains.
 ///
-/// A domain that gets pods has at most `skew` more than the least domain, existing pods counted. One that gets none may
-/// have any number: nobody is moved. Pods outside of all domains don't count.
+/// A domain that gets pods that are bound has at most `skew` more than the least domain, existing pods counted. One that gets
+/// none of them may have any number: nobody is moved, and pods that only count go where they like. Pods outside of all domains
+/// don't count; where a bound pod must not be outside, its group has no place there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spread {
-    /// The groups whose pods count.
+    /// The groups whose pods count: those that the constraint selects.
     pub groups: FixedBitSet,
+    /// The groups that have the constraint. Whether they count as well is told by `groups` alone.
+    pub bound: FixedBitSet,
     /// The domains, no place in two of them.
     pub domains: Vec<Domain>,
     /// The most that one may have above the least.
     pub skew: u64,
     /// Where there are fewer domains than this, the least counts as nothing.
     pub fewest_domains: usize,
-    /// What a step beyond costs: of the fullest domain, whether it gets pods or not. Forbidden: only those that get pods.
+    /// What a step beyond costs: of the fullest domain, whether it gets pods or not. Forbidden: only those that get bound
+    /// pods.
     pub excess: Excess,
 }
 
 impl Spread {
+    /// Whether exactly those that have the constraint count, as a constraint that selects its own pods does.
+    #[must_use]
+    pub fn binds_what_counts(&self) -> bool {
+        self.groups == self.bound
+    }
+
     /// Whether the least domain counts as nothing, whatever it has.
     #[must_use]
     pub fn has_too_few_domains(&self) -> bool {
@@ -143,6 +154,35 @@ pub struct Together {
     pub groups: FixedBitSet,
     /// The domains, no place in two of them. Where pods are already, only theirs is listed.
     pub domains: Vec<Places>,
+}
+
+/// Pods of some groups only in domains where pods are that they want to be near.
+///
+/// Those are running pods, counted by [`Domain::there`], and planned ones of groups that are in `of` but not in `groups`. Where
+/// no domain has any, pods that match themselves may start: all of them in one domain. None outside of all domains.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Near {
+    /// The groups that want it.
+    pub groups: FixedBitSet,
+    /// The groups that match.
+    pub of: FixedBitSet,
+    /// The domains, no place in two of them, each with the running pods that match.
+    pub domains: Vec<Domain>,
+    /// Whether pods of `groups` match themselves, and no running pod matches.
+    pub may_start: bool,
+}
+
+/// The same with each node a domain.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Beside {
+    /// The groups that want it.
+    pub groups: FixedBitSet,
+    /// The groups that match.
+    pub of: FixedBitSet,
+    /// Rooms where running pods match.
+    pub rooms_with: FixedBitSet,
+    /// Whether pods of `groups` match themselves, and no running pod matches, on no node at all.
+    pub may_start: bool,
 }
 
 /// In each domain: pods of one set of groups or of the other, never of both.
@@ -217,6 +257,10 @@ pub struct SideRows {
     pub apart: Vec<Apart>,
     /// Across nodes.
     pub rows: Vec<Row>,
+    /// Across nodes.
+    pub near: Vec<Near>,
+    /// Across nodes, since those without a match depend on whether there is any.
+    pub beside: Vec<Beside>,
 }
 
 impl SideRows {
@@ -243,8 +287,12 @@ impl SideRows {
             together,
             apart,
             rows,
+            near,
+            beside,
         } = self;
-        !(spreads.is_empty() && together.is_empty() && apart.is_empty() && rows.is_empty())
+        let no_sums = spreads.is_empty() && rows.is_empty();
+        let no_domains = together.is_empty() && apart.is_empty() && near.is_empty();
+        !(no_sums && no_domains && beside.is_empty())
     }
 
     /// What a pod of a group costs in a place beside its share of the node.

@@ -24,6 +24,9 @@ const SOME: Ingredients = Ingredients {
     together: false,
     apart: false,
     rows: false,
+    bound: false,
+    near: false,
+    beside: false,
 };
 
 fn improved(problem: &Problem<'_>, start: &Packing) -> Option<Outcome> {

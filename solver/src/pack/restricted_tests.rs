@@ -68,6 +68,9 @@ const SOME: Ingredients = Ingredients {
     together: false,
     apart: false,
     rows: false,
+    bound: false,
+    near: false,
+    beside: false,
 };
 
 #[test]

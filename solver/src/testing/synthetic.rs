@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 use fixedbitset::FixedBitSet;
 
 use crate::lower::side::{
-    Apart, Cap, Conflict, Domain, Excess, NodeTerm, Penalty, Places, PodTerm, Row, SideRows, Spread, Together,
+    Apart, Beside, Cap, Conflict, Domain, Excess, Near, NodeTerm, Penalty, Places, PodTerm, Row, SideRows,
+    Spread, Together,
 };
 use crate::lower::{Problem, lower_apart};
 use crate::model::instance_type::ZONE_LABEL;
@@ -177,6 +178,7 @@ pub fn zone_spread(problem: &Problem<'_>, names: &[&str], skew: u64) -> Spread {
     let domain = |places: Places| Domain { places, there: 0 };
     Spread {
         groups: groups(problem, names),
+        bound: groups(problem, names),
         domains: zones(problem).into_iter().map(domain).collect(),
         skew,
         fewest_domains: 0,
@@ -206,6 +208,12 @@ pub struct Ingredients {
     pub penalties: bool,
     /// Spreads over zones.
     pub spreads: bool,
+    /// Spreads may bind others than those that count.
+    pub bound: bool,
+    /// Groups that follow others or themselves into a zone.
+    pub near: bool,
+    /// Groups that follow others or themselves onto a node.
+    pub beside: bool,
     /// Groups of one zone.
     pub together: bool,
     /// Groups that no zone has both of.
@@ -229,6 +237,9 @@ impl Ingredients {
         conflicts: true,
         penalties: true,
         spreads: true,
+        bound: true,
+        near: true,
+        beside: true,
         together: true,
         apart: true,
         rows: true,
@@ -254,6 +265,9 @@ impl Ingredients {
             supplies: keep(self.supplies),
             limits: keep(self.limits),
             rooms: keep(self.rooms),
+            bound: keep(self.bound),
+            near: keep(self.near),
+            beside: keep(self.beside),
         }
     }
 }
@@ -358,6 +372,12 @@ impl Draw<'_> {
                 domains: zones(self.problem),
             });
         }
+        if with.near {
+            side.near.push(self.near());
+        }
+        if with.beside {
+            side.beside.push(self.beside());
+        }
         side
     }
 
@@ -439,8 +459,14 @@ impl Draw<'_> {
             },
         });
         let domains = domains.collect();
+        let groups = self.some_groups();
         Spread {
-            groups: self.some_groups(),
+            bound: if self.with.bound {
+                self.some_groups()
+            } else {
+                groups.clone()
+            },
+            groups,
             domains,
             skew: number(self.random, 1, 2),
             fewest_domains: self.random.below(4),
@@ -453,6 +479,50 @@ impl Draw<'_> {
         Together {
             groups: self.some_groups(),
             domains: zones(self.problem).into_iter().take(some).collect(),
+        }
+    }
+
+    /// Followers and leaders; whether the followers match themselves, and whether anybody is there to follow.
+    fn followers(&mut self) -> (FixedBitSet, FixedBitSet, bool, bool) {
+        let groups = self.some_groups();
+        let mut of = self.some_groups();
+        let match_themselves = self.random.below(2) == 0;
+        if match_themselves {
+            of.union_with(&groups);
+        } else {
+            of.difference_with(&groups);
+        }
+        let are_there = self.with.rooms && self.random.below(2) == 0;
+        (groups, of, match_themselves, are_there)
+    }
+
+    fn near(&mut self) -> Near {
+        let (groups, of, match_themselves, are_there) = self.followers();
+        let domains = zones(self.problem).into_iter().map(|places| Domain {
+            places,
+            there: if are_there { number(self.random, 0, 1) } else { 0 },
+        });
+        let domains: Vec<Domain> = domains.collect();
+        Near {
+            groups,
+            of,
+            may_start: match_themselves && domains.iter().all(|domain| domain.there == 0),
+            domains,
+        }
+    }
+
+    fn beside(&mut self) -> Beside {
+        let (groups, of, match_themselves, are_there) = self.followers();
+        let rooms_with = if are_there {
+            self.subset(self.problem.rooms.len())
+        } else {
+            FixedBitSet::with_capacity(self.problem.rooms.len())
+        };
+        Beside {
+            groups,
+            of,
+            may_start: match_themselves && rooms_with.is_clear(),
+            rooms_with,
         }
     }
 

@@ -16,6 +16,9 @@ const LOCAL: Ingredients = Ingredients {
     together: false,
     apart: false,
     rows: false,
+    bound: false,
+    near: false,
+    beside: false,
     ..Ingredients::ALL
 };
 

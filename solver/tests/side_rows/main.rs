@@ -7,3 +7,4 @@ mod engine;
 mod examples;
 mod greedy;
 mod meaning;
+mod nearness;

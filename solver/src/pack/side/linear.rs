@@ -1,6 +1,9 @@
 //! Side rows, supplies, limits and rooms as linear rows over pods in places, nodes and a few auxiliary variables.
 //!
-//! A packing keeps the rules across nodes if and only if some values of the auxiliary variables keep these rows:
+//! Not everything is kept: [`Near`](crate::lower::side::Near), [`Beside`](crate::lower::side::Beside) and hard spreads that bind
+//! others than those that count are left out. What is bounded is bounded without them, and what is packed may break them.
+//!
+//! A packing keeps the other rules across nodes if and only if some values of the auxiliary variables keep these rows:
 //!
 //! - supply, limit: nodes by what they take, at most what there is. A room is used once at most.
 //! - spread over domains z with t_z pods there, x_z new ones, skew s: a least number m with m ≤ t_z + x_z, and
@@ -132,7 +135,8 @@ impl Linear {
         };
         linear.add_what_there_is(problem);
         let counts = problem.counts();
-        for spread in &problem.side.spreads {
+        let is_kept = |spread: &&Spread| spread.excess != Excess::Forbidden || spread.binds_what_counts();
+        for spread in problem.side.spreads.iter().filter(is_kept) {
             linear.add_spread(spread, &counts);
         }
         for together in &problem.side.together {

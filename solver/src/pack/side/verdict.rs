@@ -9,7 +9,9 @@ use fixedbitset::FixedBitSet;
 
 use crate::lower::Problem;
 use crate::lower::rules::resources;
-use crate::lower::side::{Cap, Conflict, Excess, Place, Places, Row, SideRows, Spread, Together};
+use crate::lower::side::{
+    Beside, Cap, Conflict, Excess, Near, Place, Places, Row, SideRows, Spread, Together,
+};
 use crate::pack::{Filling, Packing, load};
 
 /// What a packing breaks.
@@ -37,6 +39,10 @@ pub enum Broken {
     Apart(usize),
     /// This row.
     Row(usize),
+    /// These pods aren't near those that they want to be near.
+    Near(usize),
+    /// These aren't on nodes of theirs.
+    Beside(usize),
 }
 
 impl fmt::Display for Broken {
@@ -197,15 +203,25 @@ pub fn across_nodes(side: &SideRows, packing: &Packing) -> Vec<Broken> {
             broken.push(Broken::Row(at));
         }
     }
+    for (at, near) in side.near.iter().enumerate() {
+        if !is_near(near, packing) {
+            broken.push(Broken::Near(at));
+        }
+    }
+    for (at, beside) in side.beside.iter().enumerate() {
+        if !is_beside(beside, packing) {
+            broken.push(Broken::Beside(at));
+        }
+    }
     broken
 }
 
-/// By domain: new pods and all pods.
+/// By domain: new pods that are bound, and all pods that count.
 fn filled(spread: &Spread, packing: &Packing) -> Vec<(u64, u64)> {
     let domains = spread.domains.iter();
     let numbers = domains.map(|domain| {
         let new = pods(packing, &spread.groups, &domain.places);
-        (new, domain.there + new)
+        (pods(packing, &spread.bound, &domain.places), domain.there + new)
     });
     numbers.collect()
 }
@@ -218,7 +234,7 @@ fn least(spread: &Spread, filled: &[(u64, u64)]) -> u64 {
 fn is_uneven(spread: &Spread, packing: &Packing) -> bool {
     let filled = filled(spread, packing);
     let most = least(spread, &filled).saturating_add(spread.skew);
-    filled.iter().any(|(new, all)| *new > 0 && *all > most)
+    filled.iter().any(|(bound, all)| *bound > 0 && *all > most)
 }
 
 fn is_together(together: &Together, packing: &Packing) -> bool {
@@ -227,6 +243,48 @@ fn is_together(together: &Together, packing: &Packing) -> bool {
         .sum();
     let mut domains = together.domains.iter();
     everywhere == 0 || domains.any(|domain| pods(packing, &together.groups, domain) == everywhere)
+}
+
+/// Pods that match but don't follow the others.
+fn leaders(of: &FixedBitSet, groups: &FixedBitSet) -> FixedBitSet {
+    let mut leaders = of.clone();
+    leaders.difference_with(groups);
+    leaders
+}
+
+fn is_near(near: &Near, packing: &Packing) -> bool {
+    let everywhere: u64 = nodes(packing)
+        .map(|(_, filling, count)| of(filling, &near.groups) * count)
+        .sum();
+    let leaders = leaders(&near.of, &near.groups);
+    let domains = near.domains.iter().map(|domain| {
+        let is_lit = domain.there > 0 || pods(packing, &leaders, &domain.places) > 0;
+        (is_lit, pods(packing, &near.groups, &domain.places))
+    });
+    let domains: Vec<(bool, u64)> = domains.collect();
+    let lit = domains.iter().filter(|(is_lit, _)| *is_lit);
+    let starts = near.may_start && domains.iter().all(|(is_lit, _)| !is_lit);
+    lit.map(|(_, here)| here).sum::<u64>() == everywhere
+        || starts && domains.iter().any(|(_, here)| *here == everywhere)
+}
+
+fn is_beside(beside: &Beside, packing: &Packing) -> bool {
+    let leaders = leaders(&beside.of, &beside.groups);
+    let is_lit = |place: Place, filling: &Filling| {
+        matches!(place, Place::Room(room) if beside.rooms_with.contains(room)) || of(filling, &leaders) > 0
+    };
+    let with: Vec<(bool, u64)> = nodes(packing)
+        .map(|(place, filling, count)| (is_lit(place, filling), of(filling, &beside.groups), count))
+        .filter(|(is_lit, here, _)| *is_lit || *here > 0)
+        .map(|(is_lit, here, count)| (is_lit, if here > 0 { count } else { 0 }))
+        .collect();
+    let unlit: u64 = with
+        .iter()
+        .filter(|(is_lit, _)| !is_lit)
+        .map(|(_, nodes)| nodes)
+        .sum();
+    let starts = beside.may_start && with.iter().all(|(is_lit, _)| !is_lit);
+    unlit == 0 || starts && unlit == 1
 }
 
 fn sum(row: &Row, packing: &Packing) -> i128 {
