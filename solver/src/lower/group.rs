@@ -1,19 +1,24 @@
 //! Pods into groups that no rule can tell apart, and their scheduling rules into profiles.
 //!
 //! A profile is what decides which nodes a pod may use apart from their room: selector, affinity, tolerations. A
-//! group is a profile with requests and a priority. Pods are looked at once each: a pod with the same specification
-//! value as the one before costs a pointer comparison, any other a hash and a comparison with its like.
+//! group is a profile with requests, a priority, rules about other pods, and what the rules of others see in it: which
+//! of the snapshot's selectors it matches. Pods are looked at once each: a pod with the same specification value as the
+//! one before costs a pointer comparison, any other a hash and a comparison with its like.
 
 use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use crate::model::pod::PodSpec;
-use crate::model::requirement::Requirements;
+use fixedbitset::FixedBitSet;
+
+use crate::model::pod::{Pod, PodSpec};
+use crate::model::requirement::{NodeSelectorTerms, Requirements};
 use crate::model::resources::ResourceName;
+use crate::model::rules::PodRules;
 use crate::model::snapshot::Snapshot;
 
 use super::rules::{overhead, resources};
+use super::selectors::Selectors;
 
 /// Selector, affinity and tolerations that some pods or a DaemonSet have.
 #[derive(Clone, Debug)]
@@ -51,6 +56,8 @@ pub struct Group {
 pub struct Grouping {
     /// The groups.
     pub groups: Vec<Group>,
+    /// By group: the selectors that its pods match.
+    pub matches: Vec<FixedBitSet>,
     /// Profiles that the groups refer to.
     pub profiles: Vec<Profile>,
     /// Pending pods of DaemonSets that are pinned to an existing node.
@@ -72,7 +79,7 @@ impl Hasher for Fnv {
     }
 }
 
-/// What makes two pods the same.
+/// What makes two specifications the same.
 pub(crate) fn identity(spec: &PodSpec) -> impl Hash + Ord + '_ {
     (
         &spec.requests,
@@ -81,7 +88,55 @@ pub(crate) fn identity(spec: &PodSpec) -> impl Hash + Ord + '_ {
         &spec.node_affinity,
         &spec.tolerations,
         is_daemon(spec),
+        beside_claims(&spec.rules),
     )
+}
+
+/// The rules without the names of claims: volumes that the same nodes reach are alike.
+fn beside_claims(rules: &PodRules) -> impl Hash + Ord + '_ {
+    let PodRules {
+        spread,
+        affinity,
+        anti_affinity,
+        preferred_affinity,
+        preferred_anti_affinity,
+        preferred_nodes,
+        host_ports,
+        volumes,
+        gang,
+        impossible,
+    } = rules;
+    let reaches: Vec<&NodeSelectorTerms> = volumes.iter().map(|volume| &volume.reach).collect();
+    (
+        (spread, affinity, anti_affinity),
+        (preferred_affinity, preferred_anti_affinity, preferred_nodes),
+        (host_ports, reaches, gang, impossible),
+    )
+}
+
+/// Pods that are one group.
+struct Set<'a> {
+    spec: &'a Arc<PodSpec>,
+    matches: FixedBitSet,
+    /// Gangs are of one namespace.
+    gang_namespace: Option<&'a str>,
+    pods: Vec<usize>,
+}
+
+impl<'a> Set<'a> {
+    fn of(pod: &'a Pod, selectors: &Selectors<'_>) -> Self {
+        let in_gang = pod.spec.rules.gang.is_some();
+        Self {
+            spec: &pod.spec,
+            matches: selectors.matching(&pod.name.namespace, &pod.spec.labels),
+            gang_namespace: in_gang.then_some(pod.name.namespace.as_str()),
+            pods: Vec::new(),
+        }
+    }
+
+    fn identity(&self) -> impl Hash + Ord + '_ {
+        (identity(self.spec), self.gang_namespace, &self.matches)
+    }
 }
 
 fn rules(spec: &PodSpec) -> impl Ord + '_ {
@@ -94,23 +149,31 @@ fn is_daemon(spec: &PodSpec) -> bool {
 
 /// Groups the pods that need a place.
 #[must_use]
-pub fn group(snapshot: &Snapshot) -> Grouping {
-    let (sets, pinned) = collect(snapshot);
-    let mut sets: Vec<(&Arc<PodSpec>, Vec<usize>)> = sets;
+pub fn group(snapshot: &Snapshot, selectors: &Selectors<'_>) -> Grouping {
+    let (mut sets, pinned) = collect(snapshot, selectors);
     // By value, not by name or place in the snapshot: permuting or renaming pods changes no cost.
-    sets.sort_by(|(one, _), (two, _)| {
-        let size = |spec: &PodSpec| {
+    sets.sort_by(|one, two| {
+        let size = |set: &Set<'_>| {
             (
-                spec.requests.get(&ResourceName::Cpu),
-                spec.requests.get(&ResourceName::Memory),
+                set.spec.requests.get(&ResourceName::Cpu),
+                set.spec.requests.get(&ResourceName::Memory),
             )
         };
-        (size(two).cmp(&size(one))).then_with(|| identity(one).cmp(&identity(two)))
+        (size(two).cmp(&size(one))).then_with(|| one.identity().cmp(&two.identity()))
     });
-    let mut profiles: Vec<Profile> = Vec::new();
+    let mut grouping = Grouping {
+        pinned,
+        ..Grouping::default()
+    };
     let mut known = BTreeMap::new();
-    let mut groups = Vec::with_capacity(sets.len());
-    for (spec, mut pods) in sets {
+    for set in sets {
+        let Set {
+            spec,
+            matches,
+            gang_namespace: _,
+            mut pods,
+        } = set;
+        let profiles = &mut grouping.profiles;
         let profile = *known.entry(rules(spec)).or_insert_with(|| {
             profiles.push(Profile::of(spec));
             profiles.len() - 1
@@ -120,55 +183,52 @@ pub fn group(snapshot: &Snapshot) -> Grouping {
             let created = snapshot.pods[*pod].created;
             (created.is_none(), created)
         });
-        groups.push(Group {
+        grouping.groups.push(Group {
             pods,
             profile,
             priority: spec.priority,
             launches: !is_daemon(spec),
         });
+        grouping.matches.push(matches);
     }
-    Grouping {
-        groups,
-        profiles,
-        pinned,
-    }
+    grouping
 }
 
-type Sets<'a> = Vec<(&'a Arc<PodSpec>, Vec<usize>)>;
-
-fn collect(snapshot: &Snapshot) -> (Sets<'_>, Vec<usize>) {
-    let mut sets: Sets<'_> = Vec::new();
+fn collect<'a>(snapshot: &'a Snapshot, selectors: &Selectors<'_>) -> (Vec<Set<'a>>, Vec<usize>) {
+    let mut sets: Vec<Set<'a>> = Vec::new();
     let mut by_hash: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
     let mut pinned = Vec::new();
-    let mut last: Option<(&Arc<PodSpec>, usize)> = None;
+    let mut last: Option<(&Pod, usize)> = None;
     for (index, pod) in snapshot.pods.iter().enumerate() {
         if !snapshot.needs_place(pod) {
             continue;
         }
-        if let Some((spec, set)) = last
-            && Arc::ptr_eq(spec, &pod.spec)
+        if let Some((before, set)) = last
+            && Arc::ptr_eq(&before.spec, &pod.spec)
+            && before.name.namespace == pod.name.namespace
         {
-            sets[set].1.push(index);
+            sets[set].pods.push(index);
             continue;
         }
         if pod.is_daemon() && overhead::pinned_to(pod).is_some() {
             pinned.push(index);
             continue;
         }
+        let new = Set::of(pod, selectors);
         let mut hasher = Fnv(0xcbf2_9ce4_8422_2325);
-        identity(&pod.spec).hash(&mut hasher);
+        new.identity().hash(&mut hasher);
         let alike = by_hash.entry(hasher.finish()).or_default();
         let found = alike
             .iter()
             .copied()
-            .find(|set| identity(sets[*set].0).cmp(&identity(&pod.spec)).is_eq());
+            .find(|set| sets[*set].identity().cmp(&new.identity()).is_eq());
         let set = found.unwrap_or_else(|| {
-            sets.push((&pod.spec, Vec::new()));
+            sets.push(new);
             alike.push(sets.len() - 1);
             sets.len() - 1
         });
-        sets[set].1.push(index);
-        last = Some((&pod.spec, set));
+        sets[set].pods.push(index);
+        last = Some((pod, set));
     }
     (sets, pinned)
 }
@@ -180,4 +240,91 @@ pub fn demand(snapshot: &Snapshot, groups: &[Group], columns: &[ResourceName]) -
         .iter()
         .map(|group| resources::row(columns, &snapshot.pods[group.pods[0]].spec.requests))
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::instance_type::ZONE_LABEL;
+    use crate::model::name::PodName;
+    use crate::model::pod::PodPlace;
+    use crate::model::rules::Gang;
+    use crate::model::selector::Namespaces;
+    use crate::testing::build::{Cluster, machine};
+    use crate::testing::rules::{affinity, anti_affinity, app, spread, volume};
+
+    fn cluster() -> Cluster {
+        Cluster::new()
+            .instance_type(machine("m", "8", "32Gi", "1"))
+            .pool("default")
+    }
+
+    fn sizes(cluster: Cluster) -> Vec<usize> {
+        let snapshot = cluster.freeze();
+        let grouping = group(&snapshot, &Selectors::of(&snapshot));
+        grouping.groups.iter().map(|group| group.pods.len()).collect()
+    }
+
+    #[test]
+    fn labels_only_count_where_a_rule_reads_them() {
+        let two_apps = |cluster: Cluster| {
+            let web = cluster.pods_with("web", 3, "1", "1Gi", |spec| app(spec, "web"));
+            web.pods_with("db", 2, "1", "1Gi", |spec| app(spec, "db"))
+        };
+        assert_eq!(sizes(two_apps(cluster())), [5]);
+        let third = |cluster: Cluster, edit: fn(&mut PodSpec)| cluster.pods_with("x", 1, "2", "1Gi", edit);
+        let spread_web = |spec: &mut PodSpec| {
+            spread(spec, ZONE_LABEL, 1, "web");
+        };
+        let mut told_apart = sizes(third(two_apps(cluster()), spread_web));
+        told_apart.sort_unstable();
+        assert_eq!(told_apart, [1, 2, 3]);
+        // A selector of another namespace sees none of them.
+        let elsewhere = |spec: &mut PodSpec| {
+            spread(spec, ZONE_LABEL, 1, "web").selector.namespaces =
+                Namespaces::These(["other".to_owned()].into());
+        };
+        assert_eq!(sizes(third(two_apps(cluster()), elsewhere)), [1, 5]);
+    }
+
+    #[test]
+    fn of_running_pods_only_anti_affinity_matters() {
+        let with = |edit: fn(&mut PodSpec)| {
+            sizes(
+                cluster()
+                    .node("n", "default", "m", "zone-a")
+                    .bound_with("old", "n", "1", "1Gi", edit)
+                    .pods_with("web", 3, "1", "1Gi", |spec| app(spec, "web"))
+                    .pods("db", 2, "1", "1Gi"),
+            )
+        };
+        assert_eq!(with(|spec| affinity(spec, ZONE_LABEL, "web")), [5]);
+        let mut apart = with(|spec| anti_affinity(spec, ZONE_LABEL, "web"));
+        apart.sort_unstable();
+        assert_eq!(apart, [2, 3]);
+    }
+
+    #[test]
+    fn gangs_are_of_one_namespace_and_claims_have_no_names() {
+        let gang = |spec: &mut PodSpec| {
+            spec.rules.gang = Some(Gang {
+                name: "g".to_owned(),
+                size: None,
+            });
+        };
+        let mut cluster = cluster().pods_with("a", 4, "1", "1Gi", gang);
+        cluster.parts.pods[3].name = PodName::new("other", "b");
+        assert_eq!(cluster.parts.pods[3].place, PodPlace::Pending);
+        let mut apart = sizes(cluster);
+        apart.sort_unstable();
+        assert_eq!(apart, [1, 3]);
+        let claims = ["one", "two"]
+            .into_iter()
+            .fold(self::cluster(), |cluster, claim| {
+                cluster.pods_with(claim, 1, "1", "1Gi", |spec| {
+                    volume(spec, claim, "zone-a");
+                })
+            });
+        assert_eq!(sizes(claims), [2]);
+    }
 }

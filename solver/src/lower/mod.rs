@@ -7,7 +7,9 @@ pub mod group;
 pub mod prune;
 pub mod refusal;
 pub mod rules;
+pub mod selectors;
 pub mod side;
+pub mod topology;
 pub mod universe;
 pub mod variants;
 
@@ -28,7 +30,9 @@ use rules::limits::Allowance;
 use rules::offerings::Supplies;
 use rules::requirements::Evaluator;
 use rules::resources;
+use selectors::Selectors;
 use side::SideRows;
+use topology::Topology;
 use universe::Universe;
 
 /// What the engines work on.
@@ -66,6 +70,8 @@ pub struct Problem<'a> {
     pub rooms: Vec<Room>,
     /// Pending DaemonSet pods of existing nodes.
     pub daemon_pods: DaemonPods,
+    /// Domains of the topology keys in use.
+    pub topology: Topology,
     /// What a packing keeps beside all this; none of the rules compiled so far needs any.
     pub side: SideRows,
 }
@@ -137,14 +143,17 @@ fn room(columns: &[ResourceName], allocatable: &Resources, overhead: &Resources)
 /// Lowers a snapshot.
 #[must_use]
 pub fn lower(snapshot: &Snapshot) -> Problem<'_> {
-    lower_apart(snapshot, &|_, _| 0)
+    lower_apart(snapshot, &[])
 }
 
-/// The same with bins of different parts never in one kind and never in place of each other: for [`side`] rows that
-/// tell bins apart, by zone for instance. `part` is told the universe and the index of a bin.
+/// The same with nodes of different values of these topology keys told apart, whether or not a rule needs it: for
+/// [`side`] rows that are filled in by hand.
 #[must_use]
-pub fn lower_apart<'a>(snapshot: &'a Snapshot, part: &dyn Fn(&Universe<'a>, usize) -> usize) -> Problem<'a> {
-    let grouping = group::group(snapshot);
+pub fn lower_apart<'a>(snapshot: &'a Snapshot, apart: &[&'a str]) -> Problem<'a> {
+    let selectors = Selectors::of(snapshot);
+    let grouping = group::group(snapshot, &selectors);
+    let mut topology_keys = topology::keys(snapshot, &grouping, &selectors);
+    topology_keys.extend(apart);
     let daemons: Vec<Profile> = snapshot
         .daemon_sets
         .iter()
@@ -159,7 +168,7 @@ pub fn lower_apart<'a>(snapshot: &'a Snapshot, part: &dyn Fn(&Universe<'a>, usiz
     .chain(pinned)
     .map(|spec: &Arc<PodSpec>| &spec.requests);
     let columns = resources::columns(requests);
-    let universe = Universe::of(snapshot, &grouping.profiles, &daemons);
+    let universe = Universe::of(snapshot, &grouping.profiles, &daemons, &topology_keys);
     let (compatible, overhead) = evaluate(&universe, &grouping.profiles, &daemons);
     let allowances: Vec<Allowance> = snapshot
         .node_pools
@@ -167,6 +176,7 @@ pub fn lower_apart<'a>(snapshot: &'a Snapshot, part: &dyn Fn(&Universe<'a>, usiz
         .map(|pool| Allowance::of(snapshot, pool))
         .collect();
     let (rooms, daemon_pods) = existing::rooms(snapshot, &columns, &grouping.profiles, &grouping.pinned);
+    let (topology, parts) = Topology::of(&universe, &rooms, &topology_keys);
     let rows = group::demand(snapshot, &grouping.groups, &columns);
     let mut problem = Problem {
         snapshot,
@@ -185,10 +195,9 @@ pub fn lower_apart<'a>(snapshot: &'a Snapshot, part: &dyn Fn(&Universe<'a>, usiz
         supplies: Vec::new(),
         rooms,
         daemon_pods,
+        topology,
         side: SideRows::default(),
     };
-    let parts = (0..problem.universe.bins.len()).map(|bin| part(&problem.universe, bin));
-    let parts: Vec<usize> = parts.collect();
     add_kinds(&mut problem, &parts);
     problem
 }

@@ -53,13 +53,22 @@ pub struct Universe<'a> {
     pub has_every_choice: bool,
     /// By node pool: labels that its requirements fix at one value.
     pub fixed: Vec<Labels>,
+    /// Topology keys in use: nodes of different values are different places.
+    pub topology_keys: BTreeSet<&'a str>,
 }
 
 impl<'a> Universe<'a> {
-    /// All that can be bought now. `groups` and `daemons` say which labels anybody selects.
+    /// All that can be bought now. `groups` and `daemons` say which labels anybody selects; nodes of different values of
+    /// `topology_keys` are told apart in any case.
     #[must_use]
-    pub fn of(snapshot: &'a Snapshot, groups: &[Profile], daemons: &[Profile]) -> Self {
-        let interests = Interests::of(groups.iter().chain(daemons));
+    pub fn of(
+        snapshot: &'a Snapshot,
+        groups: &[Profile],
+        daemons: &[Profile],
+        topology_keys: &BTreeSet<&'a str>,
+    ) -> Self {
+        let mut interests = Interests::of(groups.iter().chain(daemons));
+        interests.tell_apart(topology_keys, &snapshot.nodes);
         let mut universe = Self {
             snapshot,
             shapes: Vec::new(),
@@ -71,6 +80,7 @@ impl<'a> Universe<'a> {
                 .iter()
                 .map(|pool| fixed_labels(snapshot, pool))
                 .collect(),
+            topology_keys: topology_keys.clone(),
         };
         for (index, pool) in snapshot.node_pools.iter().enumerate() {
             if pool.replicas.is_some() {
@@ -158,13 +168,12 @@ impl<'a> Universe<'a> {
             .map(String::as_str)
     }
 
-    /// Labels of a shape that were chosen for it and that one of the profiles asks for.
+    /// Labels of a shape that were chosen for it and that one of the profiles asks for, or a topology.
     #[must_use]
     pub fn chosen_labels(&self, shape: &Shape, profiles: &[&Profile]) -> Labels {
         let mentioned = |key: &str| {
-            profiles
-                .iter()
-                .any(|profile| super::variants::mentions(profile, key))
+            let mentions = |profile: &&Profile| super::variants::mentions(profile, key);
+            self.topology_keys.contains(key) || profiles.iter().any(mentions)
         };
         self.variants[shape.variant]
             .iter()

@@ -2,11 +2,13 @@
 //!
 //! A key is open when the NodePool admits several values of it (In with several values, Exists, NotIn, …) and
 //! neither the instance type, the offering nor the template fixes one; or when the instance type itself has several
-//! (`choices`). A launch takes one value for each. Only values that pods or DaemonSets tell apart are tried; where
-//! the combinations are many, those that each profile needs are kept, so that no group loses its chance.
+//! (`choices`). A launch takes one value for each. Only values that pods or DaemonSets tell apart are tried, and every
+//! named value of a topology key in use; where the combinations are many, those that each profile needs are kept, so
+//! that no group loses its chance.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::model::node::Node;
 use crate::model::requirement::{Labels, Requirements, ValueSet};
 
 use super::group::Profile;
@@ -18,6 +20,8 @@ const MOST_COMBINATIONS: usize = 256;
 #[derive(Debug, Default)]
 pub struct Interests {
     by_key: BTreeMap<String, BTreeSet<ValueSet>>,
+    /// Keys of which every value is another place, with the values of nodes that exist.
+    topology: BTreeMap<String, BTreeSet<String>>,
 }
 
 impl Interests {
@@ -48,10 +52,22 @@ impl Interests {
         }
     }
 
-    /// Whether anybody requires anything of the key.
+    /// Every value of these topology keys is another place.
+    pub fn tell_apart(&mut self, topology_keys: &BTreeSet<&str>, nodes: &[Node]) {
+        for key in topology_keys {
+            let values = nodes.iter().filter_map(|node| node.labels.get(*key)).cloned();
+            self.topology.insert((*key).to_owned(), values.collect());
+        }
+    }
+
+    /// Whether anybody requires anything of the key, or a topology has it.
     #[must_use]
     pub fn has(&self, key: &str) -> bool {
-        self.by_key.contains_key(key)
+        self.by_key.contains_key(key) || self.is_topology(key)
+    }
+
+    fn is_topology(&self, key: &str) -> bool {
+        self.topology.contains_key(key)
     }
 
     fn of_key(&self, key: &str) -> impl Iterator<Item = &ValueSet> {
@@ -94,20 +110,20 @@ pub fn variants(
     let mut all = if is_complete {
         product(&choices)
     } else {
-        needed(&choices, groups)
+        needed(&choices, interests, groups)
     };
     if !daemons
         .iter()
         .any(|daemon| choices.iter().any(|(key, _)| mentions(daemon, key)))
     {
-        keep_maximal(&mut all, &choices, groups);
+        keep_maximal(&mut all, &choices, interests, groups);
     }
     (all, is_complete)
 }
 
 /// Values of one key that somebody can tell apart, real ones before absence.
 fn values(key: &str, set: &ValueSet, interests: &Interests) -> Vec<Option<String>> {
-    let mut named: BTreeSet<String> = BTreeSet::new();
+    let mut named = interests.topology.get(key).cloned().unwrap_or_default();
     let mut numbers: BTreeSet<i64> = BTreeSet::new();
     for wanted in interests.of_key(key).chain([set]) {
         named.extend(wanted.named_values().iter().cloned());
@@ -136,7 +152,8 @@ fn values(key: &str, set: &ValueSet, interests: &Interests) -> Vec<Option<String
                 .of_key(key)
                 .map(|wanted| wanted.admits(value.as_deref()))
                 .collect();
-            seen.insert(told_apart)
+            let place = interests.is_topology(key).then(|| value.clone());
+            seen.insert((told_apart, place))
         })
         .collect()
 }
@@ -160,8 +177,14 @@ fn with(labels: &Labels, key: &str, value: Option<&String>) -> Labels {
     labels
 }
 
-/// For each profile and each of its terms the first values that it admits.
-fn needed(choices: &[(&str, Vec<Option<String>>)], groups: &[Profile]) -> Vec<Labels> {
+fn replaced(labels: &Labels, key: &str, value: Option<&String>) -> Labels {
+    let mut labels = labels.clone();
+    labels.remove(key);
+    with(&labels, key, value)
+}
+
+/// For each profile and each of its terms the first values that it admits, and one more of each value of a topology key.
+fn needed(choices: &[(&str, Vec<Option<String>>)], interests: &Interests, groups: &[Profile]) -> Vec<Labels> {
     let mut all = BTreeSet::new();
     for profile in groups {
         let terms: Vec<Option<&Requirements>> = match &profile.spec.node_affinity {
@@ -178,6 +201,11 @@ fn needed(choices: &[(&str, Vec<Option<String>>)], groups: &[Profile]) -> Vec<La
                 let value = values.iter().find(|value| admitted(key, value.as_deref()))?;
                 Some(with(&labels, key, value.as_ref()))
             });
+            for (key, values) in choices.iter().filter(|(key, _)| interests.is_topology(key)) {
+                let others = values.iter().filter(|value| admitted(key, value.as_deref()));
+                let others = others.zip(chosen.iter().cycle());
+                all.extend(others.map(|(value, labels)| replaced(labels, key, value.as_ref())));
+            }
             all.extend(chosen);
         }
     }
@@ -187,8 +215,13 @@ fn needed(choices: &[(&str, Vec<Option<String>>)], groups: &[Profile]) -> Vec<La
     all.into_iter().collect()
 }
 
-/// Drops combinations whose profiles all have another combination that admits them and more.
-fn keep_maximal(all: &mut Vec<Labels>, choices: &[(&str, Vec<Option<String>>)], groups: &[Profile]) {
+/// Drops combinations whose profiles all have another combination in the same place that admits them and more.
+fn keep_maximal(
+    all: &mut Vec<Labels>,
+    choices: &[(&str, Vec<Option<String>>)],
+    interests: &Interests,
+    groups: &[Profile],
+) {
     let concerned: Vec<&Profile> = groups
         .iter()
         .filter(|profile| choices.iter().any(|(key, _)| mentions(profile, key)))
@@ -202,11 +235,14 @@ fn keep_maximal(all: &mut Vec<Labels>, choices: &[(&str, Vec<Option<String>>)], 
                 .collect()
         })
         .collect();
+    let topology = || choices.iter().filter(|(key, _)| interests.is_topology(key));
+    let places: Vec<Vec<Option<String>>> = all
+        .iter()
+        .map(|labels| topology().map(|(key, _)| labels.get(*key).cloned()).collect())
+        .collect();
     let covers = |one: usize, two: usize| {
-        admitted[one]
-            .iter()
-            .zip(&admitted[two])
-            .all(|(one, two)| *one || !*two)
+        let admits = admitted[one].iter().zip(&admitted[two]);
+        places[one] == places[two] && admits.into_iter().all(|(one, two)| *one || !*two)
     };
     let kept: Vec<bool> = (0..all.len())
         .map(|at| {

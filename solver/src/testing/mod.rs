@@ -14,6 +14,7 @@ pub mod draft;
 pub mod exact;
 pub mod moves;
 pub mod naive;
+pub mod rules;
 pub mod strategies;
 pub mod synthetic;
 pub mod synthetic_exact;

@@ -119,10 +119,7 @@ impl Synthetic {
 /// Lowers with kinds of two zones kept apart, without side rows.
 #[must_use]
 pub fn problem(snapshot: &Snapshot) -> Problem<'_> {
-    lower_apart(snapshot, &|universe, bin| {
-        let zone = universe.offering(bin).zone.as_str();
-        ZONES.iter().position(|other| *other == zone).unwrap()
-    })
+    lower_apart(snapshot, &[ZONE_LABEL])
 }
 
 /// The group of the pods of a name.
