@@ -130,6 +130,24 @@ pub(crate) const CHECKED_ONLY: &[(&str, &str)] = &[
     ("labels", "lower::variants chooses values for open keys"),
     ("money", "lift adds up the figures"),
     ("placement", "lift says which pod goes where"),
+    // These three come off the list with the files in lower/rules that compile them.
+    (
+        "host_ports",
+        "not compiled yet: conversion gives no pod host ports so far",
+    ),
+    (
+        "impossible",
+        "not compiled yet: conversion calls no pod impossible so far",
+    ),
+    (
+        "volumes",
+        "not compiled yet: conversion gives no pod volumes so far",
+    ),
+    ("daemons", "no rule: which DaemonSet pods are still to come"),
+    (
+        "launchable",
+        "no rule: what could be launched, as far as labels go",
+    ),
     ("launches", "no rule: what each launch may become"),
     ("meetings", "no rule: which offers meet which pods"),
     ("prospect", "no rule: an offer as the node it would be"),

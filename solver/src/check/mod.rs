@@ -9,7 +9,10 @@
 //!
 //! What launches repeat is judged once and reported once, with the first launch where it happens.
 
+mod daemons;
 mod honesty;
+mod host_ports;
+mod impossible;
 mod labels;
 mod launches;
 mod limits;
@@ -22,6 +25,7 @@ mod prospect;
 mod requirements;
 mod resources;
 mod taints;
+mod volumes;
 mod world;
 
 use std::fmt;
@@ -48,6 +52,12 @@ pub enum Rule {
     Taints,
     /// The room of DaemonSets is given away.
     Overhead,
+    /// A host port is taken twice.
+    HostPorts,
+    /// A volume of a pod can't reach its node.
+    Volumes,
+    /// A pod is placed that no place will do for.
+    Impossible,
     /// A limit of a NodePool is exceeded.
     Limits,
     /// An offer doesn't exist, isn't available, costs something else, or is used more often than it is there.
@@ -135,6 +145,9 @@ pub fn check(snapshot: &Snapshot, plan: Plan<Proposed>) -> Result<Plan<Checked>,
     taints::check(&world, &launches, &placed, &mut found);
     resources::check(&world, &plan, &launches, &placed, &mut found);
     overhead::check(&world, &launches, &placed, &mut found);
+    host_ports::check(&world, &launches, &placed, &mut found);
+    volumes::check(&world, &launches, &placed, &mut found);
+    impossible::check(&world, &placed, &mut found);
     limits::check(&world, &launches, &mut found);
     money::check(&world, &plan, &mut found);
     honesty::check(&world, &plan, &mut found);

@@ -19,6 +19,14 @@ pub(super) struct Placed {
     pub(super) on_node: Vec<(usize, Vec<usize>)>,
 }
 
+impl Placed {
+    /// All of them, launches first.
+    pub(super) fn all(&self) -> impl Iterator<Item = usize> {
+        let on_nodes = self.on_node.iter().flat_map(|(_, pods)| pods);
+        self.in_launch.iter().flatten().chain(on_nodes).copied()
+    }
+}
+
 /// Where the plan has a pod.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {

@@ -33,6 +33,10 @@ pub(super) struct World<'a> {
     pub(super) snapshot: &'a Snapshot,
     /// Every resource that a pod, a DaemonSet or a limit names.
     pub(super) resources: Vec<&'a ResourceName>,
+    /// Specs of pods, each allocation once; equal ones may be here several times.
+    pub(super) specs: Vec<&'a PodSpec>,
+    /// Spec of each pod.
+    pub(super) spec_of: Vec<usize>,
     pub(super) groups: Vec<PodGroup<'a>>,
     /// Group of each pod.
     pub(super) group_of: Vec<usize>,
@@ -55,6 +59,8 @@ impl<'a> World<'a> {
         let mut world = Self {
             snapshot,
             resources: Vec::new(),
+            specs: Vec::new(),
+            spec_of: Vec::with_capacity(snapshot.pods.len()),
             groups: Vec::new(),
             group_of: Vec::with_capacity(snapshot.pods.len()),
             constraints: Vec::new(),
@@ -81,9 +87,10 @@ impl<'a> World<'a> {
         let mut by_address: BTreeMap<*const PodSpec, usize> = BTreeMap::new();
         let mut by_value: BTreeMap<(&Resources, usize), usize> = BTreeMap::new();
         let mut constraints: BTreeMap<Constraint<'_>, usize> = BTreeMap::new();
+        let mut group_of_spec: Vec<usize> = Vec::new();
         for pod in &snapshot.pods {
             let spec: &PodSpec = &pod.spec;
-            let group = *by_address.entry(Arc::as_ptr(&pod.spec)).or_insert_with(|| {
+            let at = *by_address.entry(Arc::as_ptr(&pod.spec)).or_insert_with(|| {
                 let key = (
                     &spec.node_selector,
                     spec.node_affinity.as_ref(),
@@ -93,16 +100,20 @@ impl<'a> World<'a> {
                     self.constraints.push(spec);
                     self.constraints.len() - 1
                 });
-                *by_value.entry((&spec.requests, constraint)).or_insert_with(|| {
+                let group = *by_value.entry((&spec.requests, constraint)).or_insert_with(|| {
                     self.groups.push(PodGroup {
                         spec,
                         constraint,
                         requests: Amounts::new(),
                     });
                     self.groups.len() - 1
-                })
+                });
+                group_of_spec.push(group);
+                self.specs.push(spec);
+                self.specs.len() - 1
             });
-            self.group_of.push(group);
+            self.spec_of.push(at);
+            self.group_of.push(group_of_spec[at]);
         }
         let mut names: BTreeSet<&ResourceName> = BTreeSet::new();
         let asked = self.groups.iter().map(|group| &group.spec.requests);

@@ -5,6 +5,7 @@
 
 mod labels;
 mod limits;
+mod places;
 mod room;
 
 use dovetail_solver::check::{Rule, check};
