@@ -4,8 +4,8 @@
 //! each launch under its first choice *and* every alternative; counts in integers wide enough that nothing wraps; never
 //! panics, whatever the plan says. One file a rule. Only this makes a [`Plan<Checked>`].
 //!
-//! Not judged: whether a cheaper plan exists, NodePool weights, and anything that the model has no words for yet;
-//! where an unknown rule would be needed (the disruption of a node), the plan is refused.
+//! Not judged: whether a cheaper plan exists, NodePool weights, preferences, gangs, and anything that the model has no
+//! words for yet; where an unknown rule would be needed (the disruption of a node), the plan is refused.
 //!
 //! What launches repeat is judged once and reported once, with the first launch where it happens.
 
@@ -14,6 +14,7 @@ mod honesty;
 mod host_ports;
 mod impossible;
 mod labels;
+mod launchable;
 mod launches;
 mod limits;
 mod meetings;
@@ -21,10 +22,14 @@ mod money;
 mod offerings;
 mod overhead;
 mod placement;
+mod pod_affinity;
 mod prospect;
 mod requirements;
 mod resources;
+mod sites;
 mod taints;
+mod topology;
+mod topology_spread;
 mod volumes;
 mod world;
 
@@ -37,6 +42,7 @@ use crate::model::snapshot::Snapshot;
 
 use launches::Launches;
 use meetings::Meetings;
+use sites::Sites;
 use world::World;
 
 /// The closed list of rules that a plan can break.
@@ -52,6 +58,12 @@ pub enum Rule {
     Taints,
     /// The room of DaemonSets is given away.
     Overhead,
+    /// A hard topology spread is skewed.
+    TopologySpread,
+    /// A pod isn't near those that it must be near to, whatever comes first.
+    Affinity,
+    /// Two pods are near each other that must not be.
+    AntiAffinity,
     /// A host port is taken twice.
     HostPorts,
     /// A volume of a pod can't reach its node.
@@ -145,6 +157,11 @@ pub fn check(snapshot: &Snapshot, plan: Plan<Proposed>) -> Result<Plan<Checked>,
     taints::check(&world, &launches, &placed, &mut found);
     resources::check(&world, &plan, &launches, &placed, &mut found);
     overhead::check(&world, &launches, &placed, &mut found);
+    if Sites::matter(&world) {
+        let sites = Sites::new(&world, &launches, &placed);
+        topology_spread::check(&sites, &mut found);
+        pod_affinity::check(&sites, &mut found);
+    }
     host_ports::check(&world, &launches, &placed, &mut found);
     volumes::check(&world, &launches, &placed, &mut found);
     impossible::check(&world, &placed, &mut found);

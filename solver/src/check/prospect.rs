@@ -21,7 +21,7 @@ use super::overhead;
 use super::world::{Amounts, Sums, World};
 
 /// No label value may hold this, so it equals none that a selector names.
-const UNKNOWN_HOSTNAME: &str = "\u{0}";
+pub(super) const UNKNOWN_HOSTNAME: &str = "\u{0}";
 /// Labels under this name are facts about EC2's instance types.
 const INSTANCE_TYPE_DOMAIN: &str = "karpenter.k8s.aws/";
 
@@ -219,6 +219,11 @@ pub(super) fn typed_keys(class: &NodeClass) -> BTreeSet<&str> {
 }
 
 fn decided_by_type(key: &str, typed_keys: &BTreeSet<&str>) -> bool {
+    is_always_typed(key) || typed_keys.contains(key)
+}
+
+/// Keys that no NodePool can leave open, whatever types its class has.
+pub(super) fn is_always_typed(key: &str) -> bool {
     const ALWAYS: [&str; 7] = [
         INSTANCE_TYPE_LABEL,
         ZONE_LABEL,
@@ -228,5 +233,5 @@ fn decided_by_type(key: &str, typed_keys: &BTreeSet<&str>) -> bool {
         HOSTNAME_LABEL,
         NODE_POOL_LABEL,
     ];
-    ALWAYS.contains(&key) || key.starts_with(INSTANCE_TYPE_DOMAIN) || typed_keys.contains(key)
+    ALWAYS.contains(&key) || key.starts_with(INSTANCE_TYPE_DOMAIN)
 }

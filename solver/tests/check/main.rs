@@ -5,8 +5,10 @@
 
 mod labels;
 mod limits;
+mod near;
 mod places;
 mod room;
+mod spread;
 
 use dovetail_solver::check::{Rule, check};
 use dovetail_solver::model::explain::{Constraint, Reason};
