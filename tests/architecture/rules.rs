@@ -130,19 +130,7 @@ pub(crate) const CHECKED_ONLY: &[(&str, &str)] = &[
     ("labels", "lower::variants chooses values for open keys"),
     ("money", "lift adds up the figures"),
     ("placement", "lift says which pod goes where"),
-    // These five come off the list with the files in lower/rules that compile them.
-    (
-        "host_ports",
-        "not compiled yet: conversion gives no pod host ports so far",
-    ),
-    (
-        "impossible",
-        "not compiled yet: conversion calls no pod impossible so far",
-    ),
-    (
-        "volumes",
-        "not compiled yet: conversion gives no pod volumes so far",
-    ),
+    ("impossible", "lower::narrow leaves such a pod no place"),
     ("daemons", "no rule: which DaemonSet pods are still to come"),
     (
         "launchable",

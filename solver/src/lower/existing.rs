@@ -17,7 +17,7 @@ use crate::model::snapshot::Snapshot;
 use crate::model::taint::first_untolerated;
 
 use super::group::Profile;
-use super::rules::{overhead, resources, taints};
+use super::rules::{overhead, resources, taints, volumes};
 
 /// A node that takes pods.
 #[derive(Clone, Debug)]
@@ -41,15 +41,9 @@ pub struct DaemonPods {
 
 /// Rooms in the order of filling: initialised nodes first, then the largest rooms; names only break ties.
 #[must_use]
-pub fn rooms(
-    snapshot: &Snapshot,
-    columns: &[ResourceName],
-    profiles: &[Profile],
-    pinned: &[usize],
-) -> (Vec<Room>, DaemonPods) {
-    let mut existing = Existing::new(snapshot, columns);
-    let daemons = existing.place_daemons(pinned);
+pub fn rooms(mut existing: Existing<'_>, profiles: &[Profile]) -> Vec<Room> {
     existing.keep_room_for_daemons();
+    let snapshot = existing.snapshot;
     let mut rooms: Vec<Room> = snapshot
         .nodes
         .iter()
@@ -73,11 +67,12 @@ pub fn rooms(
             .then_with(|| one.profiles.cmp(&two.profiles))
             .then_with(|| one.node.cmp(&two.node))
     });
-    (rooms, daemons)
+    rooms
 }
 
 /// What is free on each node, while room is given and kept.
-struct Existing<'a> {
+#[derive(Clone, Debug)]
+pub struct Existing<'a> {
     snapshot: &'a Snapshot,
     columns: &'a [ResourceName],
     /// By node.
@@ -88,7 +83,8 @@ struct Existing<'a> {
 
 impl<'a> Existing<'a> {
     /// Allocatable less all pods there.
-    fn new(snapshot: &'a Snapshot, columns: &'a [ResourceName]) -> Self {
+    #[must_use]
+    pub fn new(snapshot: &'a Snapshot, columns: &'a [ResourceName]) -> Self {
         let allocatable = |node: &Node| resources::row(columns, &node.allocatable);
         let mut existing = Self {
             snapshot,
@@ -115,7 +111,7 @@ impl<'a> Existing<'a> {
     }
 
     /// Gives DaemonSet pods that are pinned to a node their place there, or a reason.
-    fn place_daemons(&mut self, pinned: &[usize]) -> DaemonPods {
+    pub fn place_daemons(&mut self, pinned: &[usize]) -> DaemonPods {
         let snapshot = self.snapshot;
         let mut daemons = DaemonPods::default();
         for pod in pinned {
@@ -176,6 +172,8 @@ fn admitted(node: &Node, profiles: &[Profile]) -> FixedBitSet {
     for (index, profile) in profiles.iter().enumerate() {
         if taints::tolerates(&node.taints, &profile.spec)
             && profile.spec.admits_node(&node.labels, Some(node.name.as_str()))
+            && profile.selector.admits(&node.labels)
+            && volumes::out_of_reach(&profile.spec, node).is_none()
         {
             admitted.insert(index);
         }
@@ -215,6 +213,10 @@ fn refused_by(
     if !spec.admits_node(&node.labels, Some(name.as_str())) {
         let detail = format!("selector or affinity excludes node {name}");
         return Some(refusal(name, Constraint::Requirement, detail));
+    }
+    if let Some(volume) = volumes::out_of_reach(spec, node) {
+        let detail = format!("volume {} is out of reach of node {name}", volume.claim);
+        return Some(refusal(name, Constraint::Volume, detail));
     }
     let (at, resource) = columns
         .iter()

@@ -1,32 +1,35 @@
 //! Pods into groups that no rule can tell apart, and their scheduling rules into profiles.
 //!
-//! A profile is what decides which nodes a pod may use apart from their room: selector, affinity, tolerations. A
-//! group is a profile with requests, a priority, rules about other pods, and what the rules of others see in it: which
+//! A profile is what decides which nodes a pod may use apart from their room: selector, affinity, tolerations, reach of
+//! volumes, and what is certain of its rules about other pods. A group is a profile with requests, a priority, rules about other pods, and what the rules of others see in it: which
 //! of the snapshot's selectors it matches. Pods are looked at once each: a pod with the same specification value as the
 //! one before costs a pointer comparison, any other a hash and a comparison with its like.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use fixedbitset::FixedBitSet;
 
 use crate::model::pod::{Pod, PodSpec};
-use crate::model::requirement::{NodeSelectorTerms, Requirements};
+use crate::model::requirement::{NodeSelectorTerm, NodeSelectorTerms, Requirements};
 use crate::model::resources::ResourceName;
-use crate::model::rules::PodRules;
+use crate::model::rules::{PodRules, Volume};
 use crate::model::snapshot::Snapshot;
 
+use super::narrow::Narrowing;
 use super::rules::{overhead, resources};
 use super::selectors::Selectors;
 
-/// Selector, affinity and tolerations that some pods or a DaemonSet have.
+/// Selector, affinity, tolerations and volumes that some pods or a DaemonSet have.
 #[derive(Clone, Debug)]
 pub struct Profile {
     /// A specification that has them.
     pub spec: Arc<PodSpec>,
-    /// Its `nodeSelector` as requirements.
+    /// Its `nodeSelector` as requirements, and what rules about other pods require of labels.
     pub selector: Requirements,
+    /// DaemonSets that must not come with the node, as indices into the snapshot's.
+    pub without_daemons: BTreeSet<usize>,
 }
 
 impl Profile {
@@ -34,7 +37,22 @@ impl Profile {
         Self {
             spec: Arc::clone(spec),
             selector: spec.selector_requirements(),
+            without_daemons: BTreeSet::new(),
         }
+    }
+
+    fn narrowed(spec: &Arc<PodSpec>, narrowing: Narrowing) -> Self {
+        let mut profile = Self::of(spec);
+        profile.selector.add_all(&narrowing.requirements);
+        profile.without_daemons = narrowing.without_daemons;
+        profile
+    }
+
+    /// Terms of its affinity and of the reach of its volumes.
+    pub(crate) fn terms(&self) -> impl Iterator<Item = &NodeSelectorTerm> {
+        let volumes = self.spec.rules.volumes.iter().map(|volume| &volume.reach);
+        let all = self.spec.node_affinity.iter().chain(volumes);
+        all.flat_map(|terms| &terms.0)
     }
 }
 
@@ -60,8 +78,6 @@ pub struct Grouping {
     pub matches: Vec<FixedBitSet>,
     /// Profiles that the groups refer to.
     pub profiles: Vec<Profile>,
-    /// Pending pods of DaemonSets that are pinned to an existing node.
-    pub pinned: Vec<usize>,
 }
 
 /// FNV-1a: the same on every machine and run, unlike the standard library's.
@@ -106,18 +122,24 @@ fn beside_claims(rules: &PodRules) -> impl Hash + Ord + '_ {
         gang,
         impossible,
     } = rules;
-    let reaches: Vec<&NodeSelectorTerms> = volumes.iter().map(|volume| &volume.reach).collect();
     (
         (spread, affinity, anti_affinity),
         (preferred_affinity, preferred_anti_affinity, preferred_nodes),
-        (host_ports, reaches, gang, impossible),
+        (host_ports, reaches(volumes), gang, impossible),
     )
 }
 
+fn reaches(volumes: &[Volume]) -> Vec<&NodeSelectorTerms> {
+    volumes.iter().map(|volume| &volume.reach).collect()
+}
+
 /// Pods that are one group.
-struct Set<'a> {
-    spec: &'a Arc<PodSpec>,
-    matches: FixedBitSet,
+#[derive(Clone, Debug)]
+pub struct Set<'a> {
+    /// A specification of theirs.
+    pub spec: &'a Arc<PodSpec>,
+    /// The selectors that they match.
+    pub matches: FixedBitSet,
     /// Gangs are of one namespace.
     gang_namespace: Option<&'a str>,
     pods: Vec<usize>,
@@ -140,16 +162,18 @@ impl<'a> Set<'a> {
 }
 
 fn rules(spec: &PodSpec) -> impl Ord + '_ {
-    (&spec.node_selector, &spec.node_affinity, &spec.tolerations)
+    let own = (&spec.node_selector, &spec.node_affinity, &spec.tolerations);
+    (own, reaches(&spec.rules.volumes))
 }
 
 fn is_daemon(spec: &PodSpec) -> bool {
     spec.owner.as_ref().is_some_and(|owner| owner.kind == "DaemonSet")
 }
 
-/// Groups the pods that need a place.
+/// The pods that need a place in sets of like ones, the largest requests first; beside them pending pods of DaemonSets
+/// that are pinned to an existing node.
 #[must_use]
-pub fn group(snapshot: &Snapshot, selectors: &Selectors<'_>) -> Grouping {
+pub fn sets<'a>(snapshot: &'a Snapshot, selectors: &Selectors<'_>) -> (Vec<Set<'a>>, Vec<usize>) {
     let (mut sets, pinned) = collect(snapshot, selectors);
     // By value, not by name or place in the snapshot: permuting or renaming pods changes no cost.
     sets.sort_by(|one, two| {
@@ -161,12 +185,15 @@ pub fn group(snapshot: &Snapshot, selectors: &Selectors<'_>) -> Grouping {
         };
         (size(two).cmp(&size(one))).then_with(|| one.identity().cmp(&two.identity()))
     });
-    let mut grouping = Grouping {
-        pinned,
-        ..Grouping::default()
-    };
+    (sets, pinned)
+}
+
+/// Makes each set a group, with what rules about other pods require of its nodes.
+#[must_use]
+pub fn group(snapshot: &Snapshot, sets: Vec<Set<'_>>, narrowings: Vec<Narrowing>) -> Grouping {
+    let mut grouping = Grouping::default();
     let mut known = BTreeMap::new();
-    for set in sets {
+    for (set, narrowing) in sets.into_iter().zip(narrowings) {
         let Set {
             spec,
             matches,
@@ -174,8 +201,8 @@ pub fn group(snapshot: &Snapshot, selectors: &Selectors<'_>) -> Grouping {
             mut pods,
         } = set;
         let profiles = &mut grouping.profiles;
-        let profile = *known.entry(rules(spec)).or_insert_with(|| {
-            profiles.push(Profile::of(spec));
+        let profile = *known.entry((rules(spec), narrowing.clone())).or_insert_with(|| {
+            profiles.push(Profile::narrowed(spec, narrowing));
             profiles.len() - 1
         });
         // The snapshot is ordered by name; a stable sort keeps that among pods of one age.
@@ -261,8 +288,8 @@ mod tests {
 
     fn sizes(cluster: Cluster) -> Vec<usize> {
         let snapshot = cluster.freeze();
-        let grouping = group(&snapshot, &Selectors::of(&snapshot));
-        grouping.groups.iter().map(|group| group.pods.len()).collect()
+        let (sets, _) = sets(&snapshot, &Selectors::of(&snapshot));
+        sets.iter().map(|set| set.pods.len()).collect()
     }
 
     #[test]

@@ -2,11 +2,14 @@
 //!
 //! Nothing is decided here. What a rule excludes is gone from the problem; why it is gone, [`refusal`] can say.
 
+pub mod compile;
 pub mod existing;
 pub mod group;
+pub mod narrow;
 pub mod prune;
 pub mod refusal;
 pub mod rules;
+pub mod running;
 pub mod selectors;
 pub mod side;
 pub mod topology;
@@ -23,13 +26,15 @@ use crate::model::pod::PodSpec;
 use crate::model::resources::{ResourceName, Resources};
 use crate::model::snapshot::Snapshot;
 
-use existing::{DaemonPods, Room};
+use existing::{DaemonPods, Existing, Room};
 use group::{Group, Profile};
+use narrow::{Member, Standing};
 use prune::{Facts, Kind};
 use rules::limits::Allowance;
 use rules::offerings::Supplies;
 use rules::requirements::Evaluator;
-use rules::resources;
+use rules::{pod_affinity, resources, volumes};
+use running::Running;
 use selectors::Selectors;
 use side::SideRows;
 use topology::Topology;
@@ -72,7 +77,7 @@ pub struct Problem<'a> {
     pub daemon_pods: DaemonPods,
     /// Domains of the topology keys in use.
     pub topology: Topology,
-    /// What a packing keeps beside all this; none of the rules compiled so far needs any.
+    /// What a packing keeps beside all this: rules about other pods, domains and ports.
     pub side: SideRows,
 }
 
@@ -151,23 +156,30 @@ pub fn lower(snapshot: &Snapshot) -> Problem<'_> {
 #[must_use]
 pub fn lower_apart<'a>(snapshot: &'a Snapshot, apart: &[&'a str]) -> Problem<'a> {
     let selectors = Selectors::of(snapshot);
-    let grouping = group::group(snapshot, &selectors);
-    let mut topology_keys = topology::keys(snapshot, &grouping, &selectors);
-    topology_keys.extend(apart);
+    let (sets, pinned) = group::sets(snapshot, &selectors);
     let daemons: Vec<Profile> = snapshot
         .daemon_sets
         .iter()
         .map(|daemon_set| Profile::of(&daemon_set.spec))
         .collect();
-    let pinned = grouping.pinned.iter().map(|pod| &snapshot.pods[*pod].spec);
-    let requests = (grouping
-        .groups
-        .iter()
-        .map(|group| &snapshot.pods[group.pods[0]].spec))
-    .chain(snapshot.daemon_sets.iter().map(|daemon_set| &daemon_set.spec))
-    .chain(pinned)
-    .map(|spec: &Arc<PodSpec>| &spec.requests);
+    let requests = (sets.iter().map(|set| set.spec))
+        .chain(snapshot.daemon_sets.iter().map(|daemon_set| &daemon_set.spec))
+        .chain(pinned.iter().map(|pod| &snapshot.pods[*pod].spec))
+        .map(|spec: &Arc<PodSpec>| &spec.requests);
     let columns = resources::columns(requests);
+    let mut existing = Existing::new(snapshot, &columns);
+    let daemon_pods = existing.place_daemons(&pinned);
+    let standing = Standing {
+        snapshot,
+        selectors: &selectors,
+        running: &Running::of(snapshot, &selectors, &daemon_pods),
+    };
+    let members: Vec<Member<'_, '_>> = sets.iter().map(Member::of).collect();
+    let wishes = pod_affinity::wishes(standing, &members);
+    let narrowings = narrow::narrowings(standing, &members, &wishes);
+    let grouping = group::group(snapshot, sets, narrowings);
+    let mut topology_keys = topology::keys(snapshot, &grouping, &selectors);
+    topology_keys.extend(apart);
     let universe = Universe::of(snapshot, &grouping.profiles, &daemons, &topology_keys);
     let (compatible, overhead) = evaluate(&universe, &grouping.profiles, &daemons);
     let allowances: Vec<Allowance> = snapshot
@@ -175,7 +187,7 @@ pub fn lower_apart<'a>(snapshot: &'a Snapshot, apart: &[&'a str]) -> Problem<'a>
         .iter()
         .map(|pool| Allowance::of(snapshot, pool))
         .collect();
-    let (rooms, daemon_pods) = existing::rooms(snapshot, &columns, &grouping.profiles, &grouping.pinned);
+    let rooms = existing::rooms(existing, &grouping.profiles);
     let (topology, parts) = Topology::of(&universe, &rooms, &topology_keys);
     let rows = group::demand(snapshot, &grouping.groups, &columns);
     let mut problem = Problem {
@@ -199,6 +211,7 @@ pub fn lower_apart<'a>(snapshot: &'a Snapshot, apart: &[&'a str]) -> Problem<'a>
         side: SideRows::default(),
     };
     add_kinds(&mut problem, &parts);
+    problem.side = compile::compile(&problem, standing, &grouping.matches, &wishes, &parts);
     problem
 }
 
@@ -209,12 +222,19 @@ fn evaluate<'e>(
     daemons: &'e [Profile],
 ) -> (Vec<FixedBitSet>, Vec<Arc<[usize]>>) {
     let mut evaluator = Evaluator::new(universe);
-    let mut bins_of = |all: &'e [Profile]| -> Vec<FixedBitSet> {
-        let one = |profile: &'e Profile| evaluator.bins(&profile.spec, &profile.selector);
-        all.iter().map(one).collect()
-    };
-    let compatible = bins_of(profiles);
-    let daemon_bins = bins_of(daemons);
+    let daemon_bins: Vec<FixedBitSet> = (daemons.iter())
+        .map(|daemon| evaluator.bins(&daemon.spec, &daemon.selector))
+        .collect();
+    let compatible: Vec<FixedBitSet> = (profiles.iter())
+        .map(|profile| {
+            let mut bins = evaluator.bins(&profile.spec, &profile.selector);
+            volumes::narrow(&mut evaluator, &profile.spec, &mut bins);
+            for daemon_set in &profile.without_daemons {
+                bins.difference_with(&daemon_bins[*daemon_set]);
+            }
+            bins
+        })
+        .collect();
     let mut overhead: Vec<Arc<[usize]>> = Vec::with_capacity(universe.bins.len());
     for bin in 0..universe.bins.len() {
         let here: Vec<usize> = (0..daemons.len())

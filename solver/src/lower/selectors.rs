@@ -1,6 +1,6 @@
 //! Which pods the rules of others are about: the distinct selectors that matter, and which of them a pod matches.
 //!
-//! Those of the rules of pods that need a place matter, and of others the required anti-affinity, which holds against pods
+//! Those of the rules of pods that need a place matter, and of others and of DaemonSets the required anti-affinity, which holds against pods
 //! to come. Pods are told apart by what they match, never by labels as such. A selector with an exact label
 //! is only looked at for pods that have it, so that many selectors cost a pod little.
 
@@ -43,6 +43,10 @@ impl<'a> Selectors<'a> {
             } else {
                 distinct.extend(pod.spec.rules.anti_affinity.iter().map(|term| &term.selector));
             }
+        }
+        for daemon_set in &snapshot.daemon_sets {
+            let terms = &daemon_set.spec.rules.anti_affinity;
+            distinct.extend(terms.iter().map(|term| &term.selector));
         }
         let mut selectors = Self {
             all: distinct.into_iter().collect(),

@@ -2,7 +2,7 @@
 //! keys in use.
 //!
 //! The hostname is no such key: each node has its own. A key is in use where a rule of a pod that needs a place has it,
-//! or where required anti-affinity of a running pod bars such a pod from a domain.
+//! or where required anti-affinity of a running pod or a DaemonSet bars such a pod from a domain.
 
 use std::collections::BTreeSet;
 
@@ -36,8 +36,10 @@ pub fn keys<'a>(snapshot: &'a Snapshot, grouping: &Grouping, selectors: &Selecto
     for group in &grouping.groups {
         keys.extend(snapshot.pods[group.pods[0]].spec.rules.topology_keys());
     }
-    for pod in snapshot.pods.iter().filter(|pod| pod.node().is_some()) {
-        for term in &pod.spec.rules.anti_affinity {
+    let running = snapshot.pods.iter().filter(|pod| pod.node().is_some());
+    let daemon_sets = snapshot.daemon_sets.iter().map(|daemon_set| &daemon_set.spec);
+    for spec in running.map(|pod| &pod.spec).chain(daemon_sets) {
+        for term in &spec.rules.anti_affinity {
             let bars = || {
                 let selector = selectors.position(&term.selector);
                 selector.is_some_and(|at| grouping.matches.iter().any(|matches| matches.contains(at)))

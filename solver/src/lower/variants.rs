@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::node::Node;
 use crate::model::requirement::{Labels, Requirements, ValueSet};
+use crate::model::rules::Volume;
 
 use super::group::Profile;
 
@@ -31,7 +32,7 @@ impl Interests {
         let mut interests = Self::default();
         for profile in profiles {
             interests.add(&profile.selector);
-            for term in profile.spec.node_affinity.iter().flat_map(|terms| &terms.0) {
+            for term in profile.terms() {
                 interests.add(&term.expressions);
             }
         }
@@ -78,13 +79,7 @@ impl Interests {
 /// Whether a profile requires anything of a key.
 #[must_use]
 pub fn mentions(profile: &Profile, key: &str) -> bool {
-    profile.selector.get(key).is_some()
-        || profile
-            .spec
-            .node_affinity
-            .iter()
-            .flat_map(|terms| &terms.0)
-            .any(|term| term.expressions.get(key).is_some())
+    profile.selector.get(key).is_some() || profile.terms().any(|term| term.expressions.get(key).is_some())
 }
 
 /// The combinations of values worth trying for these open keys; a key that is missing in one is absent on the node.
@@ -195,7 +190,9 @@ fn needed(choices: &[(&str, Vec<Option<String>>)], interests: &Interests, groups
             let admitted = |key: &str, value: Option<&str>| {
                 let by =
                     |requirements: &Requirements| requirements.get(key).is_none_or(|set| set.admits(value));
-                by(&profile.selector) && term.is_none_or(by)
+                let mut volumes = profile.spec.rules.volumes.iter();
+                let reached = |volume: &Volume| volume.reach.0.iter().any(|term| by(&term.expressions));
+                by(&profile.selector) && term.is_none_or(by) && volumes.all(reached)
             };
             let chosen: Option<Labels> = choices.iter().try_fold(Labels::new(), |labels, (key, values)| {
                 let value = values.iter().find(|value| admitted(key, value.as_deref()))?;
@@ -265,14 +262,16 @@ fn admissions(profile: &Profile, labels: &Labels, choices: &[(&str, Vec<Option<S
         })
     };
     let selected = by(&profile.selector);
-    match &profile.spec.node_affinity {
+    let mut admissions = match &profile.spec.node_affinity {
         None => vec![selected],
-        Some(terms) => terms
-            .0
-            .iter()
+        Some(terms) => (terms.0.iter())
             .map(|term| selected && by(&term.expressions))
             .collect(),
-    }
+    };
+    let volumes = profile.spec.rules.volumes.iter();
+    let reaches = volumes.flat_map(|volume| &volume.reach.0);
+    admissions.extend(reaches.map(|term| by(&term.expressions)));
+    admissions
 }
 
 #[cfg(test)]

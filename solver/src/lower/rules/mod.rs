@@ -2,9 +2,16 @@
 //!
 //! Each has a twin of the same name under `check`, written apart from it.
 
+pub mod host_ports;
 pub mod limits;
 pub mod offerings;
 pub mod overhead;
+pub mod pod_affinity;
 pub mod requirements;
 pub mod resources;
 pub mod taints;
+pub mod topology_spread;
+pub mod volumes;
+
+#[cfg(test)]
+mod tests;

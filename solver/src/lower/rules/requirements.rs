@@ -16,7 +16,7 @@ use crate::model::instance_type::{
 use crate::model::node_pool::{NodeClass, NodePool};
 use crate::model::offering::Offering;
 use crate::model::pod::PodSpec;
-use crate::model::requirement::{NodeSelectorTerm, Requirements, ValueSet};
+use crate::model::requirement::{NodeSelectorTerm, NodeSelectorTerms, Requirements, ValueSet};
 
 /// Stands for the hostname of a node to come; no selector can spell it.
 pub(crate) const NEW_HOSTNAME: &str = "\u{0}";
@@ -94,19 +94,34 @@ impl<'a> Evaluator<'a> {
 
     /// Bins whose labels the pod's selector and any one of its affinity terms admit, and whose taints it tolerates.
     pub fn bins(&mut self, spec: &'a PodSpec, selector: &'a Requirements) -> FixedBitSet {
-        let mut admitted = self.tolerated(spec);
+        let mut bins = self.tolerated(spec);
+        bins.intersect_with(&self.admitted(spec, selector));
+        bins
+    }
+
+    /// Bins whose labels the selector and any one of the pod's affinity terms admit.
+    pub fn admitted(&mut self, spec: &'a PodSpec, selector: &'a Requirements) -> FixedBitSet {
+        let mut admitted = FixedBitSet::with_capacity(self.universe.bins.len());
+        admitted.insert_range(..);
         self.narrow(&mut admitted, selector);
         if let Some(terms) = &spec.node_affinity {
-            let mut any = FixedBitSet::with_capacity(admitted.len());
-            for term in &terms.0 {
-                any.union_with(&self.term(term));
-            }
-            admitted.intersect_with(&any);
+            admitted.intersect_with(&self.any(terms));
         }
         admitted
     }
 
-    fn tolerated(&self, spec: &PodSpec) -> FixedBitSet {
+    /// Bins that any one of these terms admits.
+    pub fn any(&mut self, terms: &'a NodeSelectorTerms) -> FixedBitSet {
+        let mut any = FixedBitSet::with_capacity(self.universe.bins.len());
+        for term in &terms.0 {
+            any.union_with(&self.term(term));
+        }
+        any
+    }
+
+    /// Bins whose taints the pod tolerates.
+    #[must_use]
+    pub fn tolerated(&self, spec: &PodSpec) -> FixedBitSet {
         let mut admitted = FixedBitSet::with_capacity(self.universe.bins.len());
         for shape in &self.universe.shapes {
             if super::taints::refused_by(self.universe.pool(shape), spec).is_none() {
