@@ -2,42 +2,47 @@
 //!
 //! Pods by CPU, then memory, largest first (the order of the groups). Each tries existing nodes, then the open node
 //! with the fewest pods, then a new node of the heaviest pool. An open node keeps every kind that still holds its
-//! pods and costs what the cheapest of them does. Pods of one group are placed together: what is computed once for a
-//! group and a node then serves all of them, and the order of placement is the same as pod by pod.
+//! pods and costs what the cheapest of them does ([`nodes`]). Pods of one group are placed together: what is computed once
+//! for a group and a node then serves all of them, and the order of placement is the same as pod by pod.
+//!
+//! Where rows span nodes, a node's kinds are all of one part, and a group that such rows know is first shared out over the
+//! parts ([`domains`]). Who wants to be near or beside others comes after those; who has found no place by then tries again
+//! as long as that helps.
+//!
+//! Promises: every row is kept that an empty packing keeps. Doesn't promise that every pod is placed that could be.
+
+mod beside;
+mod domains;
+mod nodes;
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+
+use fixedbitset::FixedBitSet;
 
 use crate::lower::Problem;
 use crate::lower::rules::resources;
 use crate::lower::side::Place;
 
+use super::Packing;
 use super::ledger::Ledger;
-use super::side::node::OnNode;
-use super::{Filling, Launched, Packing};
+use beside::Spot;
+use nodes::State;
 
-/// A node that is being filled.
-struct Open {
-    /// Kinds that hold what is on it, cheapest first; all of one pool.
-    kinds: Vec<usize>,
-    /// The one that it is booked as in the ledger.
-    booked: usize,
-    load: Vec<u64>,
-    pods: u64,
-    filling: Filling,
-}
+/// Rounds of trying again: each goes over the groups left, and few chains of pods that wait for each other are longer.
+const MOST_ROUNDS: usize = 8;
 
 /// Packs in Karpenter's order; `by_priority` serves higher priorities first, which Karpenter doesn't.
 #[must_use]
 pub fn pack(problem: &Problem<'_>, by_priority: bool) -> Packing {
-    if problem.side.span_nodes() {
-        return Packing::nothing(problem);
-    }
     let mut order: Vec<usize> = (0..problem.groups.len()).collect();
     if by_priority {
         order.sort_by_key(|group| Reverse(problem.groups[*group].priority));
     }
-    State::new(problem).run(&order, problem.counts())
+    run(
+        State::new(problem),
+        &leaders_first(problem, order),
+        problem.counts(),
+    )
 }
 
 /// Places what a packing has left, as far as may be: on nodes that exist, then on further launches. An engine that is cut
@@ -46,7 +51,7 @@ pub fn complete(problem: &Problem<'_>, packing: &mut Packing) {
     let order: Vec<usize> = (0..problem.groups.len())
         .filter(|group| packing.left[*group] > 0)
         .collect();
-    if order.is_empty() || problem.side.span_nodes() {
+    if order.is_empty() {
         return;
     }
     let mut state = State::new(problem);
@@ -57,7 +62,9 @@ pub fn complete(problem: &Problem<'_>, packing: &mut Packing) {
         }
     }
     state.ledger = Ledger::with(problem, &packing.launched);
-    let more = state.run(&order, std::mem::take(&mut packing.left));
+    book(&mut state, packing);
+    let order = leaders_first(problem, order);
+    let more = run(state, &order, std::mem::take(&mut packing.left));
     for (filling, more) in packing.rooms.iter_mut().zip(more.rooms) {
         for (group, count) in more {
             match filling.binary_search_by_key(&group, |(group, _)| *group) {
@@ -69,6 +76,89 @@ pub fn complete(problem: &Problem<'_>, packing: &mut Packing) {
     packing.launched.extend(more.launched);
     packing.left = more.left;
     packing.normalise();
+}
+
+/// Books what a packing has in the counts across nodes.
+fn book(state: &mut State<'_>, packing: &Packing) {
+    let rooms = packing.rooms.iter().enumerate();
+    let rooms = rooms.map(|(room, filling)| (Place::Room(room), Spot::Room(room), filling, 1));
+    let launched = packing.launched.iter().map(|launched| {
+        let place = Place::Kind(launched.kind);
+        (place, Spot::Elsewhere, &launched.filling, launched.count)
+    });
+    for (place, spot, filling, count) in rooms.chain(launched) {
+        let part = state.across.parts.part(place);
+        if let Place::Kind(_) = place {
+            let nodes = i64::try_from(count).unwrap_or(i64::MAX);
+            state.across.launch(part, nodes);
+        }
+        for (group, each) in filling {
+            state.across.place(*group, part, each * count);
+            state.start_beside(*group, spot);
+        }
+    }
+}
+
+/// The order with groups that others want to be near or beside before those, as far as they don't want the same of them.
+fn leaders_first(problem: &Problem<'_>, order: Vec<usize>) -> Vec<usize> {
+    let side = &problem.side;
+    let near = side.near.iter().map(|near| (&near.groups, &near.of));
+    let beside = side.beside.iter().map(|beside| (&beside.groups, &beside.of));
+    let mut leaders = vec![FixedBitSet::new(); problem.groups.len()];
+    for (followers, of) in near.chain(beside) {
+        let mut of = of.clone();
+        of.difference_with(followers);
+        for group in followers.ones() {
+            leaders[group].union_with(&of);
+        }
+    }
+    let mut pending = FixedBitSet::with_capacity(problem.groups.len());
+    order.iter().for_each(|group| pending.insert(*group));
+    let mut sorted = Vec::with_capacity(order.len());
+    for first in order {
+        // A chain of groups that wait for the next one each; who is in it already isn't waited for.
+        let mut chain = vec![first];
+        while let Some(group) = chain.last() {
+            let next = leaders[*group]
+                .ones()
+                .find(|leader| pending.contains(*leader) && !chain.contains(leader));
+            if let Some(next) = next {
+                chain.push(next);
+            } else if let Some(group) = chain.pop()
+                && pending.contains(group)
+            {
+                pending.set(group, false);
+                sorted.push(group);
+            }
+        }
+    }
+    sorted
+}
+
+/// Places so many pods of each group, the groups in this order.
+fn run(mut state: State<'_>, order: &[usize], mut left: Vec<u64>) -> Packing {
+    let problem = state.problem;
+    let smallest = Smallest::after(problem, order);
+    for (at, group) in order.iter().enumerate() {
+        left[*group] = state.place(*group, left[*group]);
+        state.retire(smallest.rows.get(at + 1));
+    }
+    for _ in 0..MOST_ROUNDS {
+        let waiting = |group: &&usize| left[**group] > 0 && state.across.concerns(**group);
+        let waiting: Vec<usize> = order.iter().filter(waiting).copied().collect();
+        if waiting.is_empty() {
+            break;
+        }
+        let before: u64 = left.iter().sum();
+        state.revive();
+        for group in waiting {
+            left[group] = state.place(group, left[group]);
+        }
+        if left.iter().sum::<u64>() == before {
+            break;
+        }
+    }
+    state.finish(left)
 }
 
 /// The smallest request in each resource among the groups from a place in the order on.
@@ -90,265 +180,6 @@ impl Smallest {
         rows.reverse();
         Self { rows }
     }
-}
-
-struct State<'a> {
-    problem: &'a Problem<'a>,
-    ledger: Ledger,
-    /// Whether limits or supplies matter at all.
-    restricted: bool,
-    free: Vec<Vec<u64>>,
-    rooms: Vec<Filling>,
-    open: Vec<Open>,
-    /// Open nodes that some later pod may fit.
-    live: Vec<usize>,
-    rules: OnNode<'a>,
-    /// By room: what is on it before.
-    before: Vec<Filling>,
-}
-
-impl<'a> State<'a> {
-    /// With nothing placed.
-    fn new(problem: &'a Problem<'a>) -> Self {
-        Self {
-            problem,
-            ledger: Ledger::new(problem),
-            restricted: problem.is_restricted(),
-            free: problem.rooms.iter().map(|room| room.free.clone()).collect(),
-            rooms: vec![Filling::new(); problem.rooms.len()],
-            open: Vec::new(),
-            live: Vec::new(),
-            rules: OnNode::new(problem),
-            before: Vec::new(),
-        }
-    }
-
-    /// Places so many pods of each group, the groups in this order.
-    fn run(mut self, order: &[usize], mut left: Vec<u64>) -> Packing {
-        let smallest = Smallest::after(self.problem, order);
-        for (at, group) in order.iter().enumerate() {
-            left[*group] = self.place(*group, left[*group]);
-            self.retire(smallest.rows.get(at + 1));
-        }
-        self.finish(left)
-    }
-
-    /// Places pods of a group; how many are left.
-    fn place(&mut self, group: usize, count: u64) -> u64 {
-        let mut left = self.fill_rooms(group, count);
-        for tier in &self.problem.tiers[group] {
-            if left == 0 {
-                break;
-            }
-            left = self.place_at(group, left, *tier);
-        }
-        left
-    }
-
-    fn fill_rooms(&mut self, group: usize, count: u64) -> u64 {
-        let request = self.problem.request(group);
-        let profile = self.problem.groups[group].profile;
-        let mut left = count;
-        for (at, room) in self.problem.rooms.iter().enumerate() {
-            if left == 0 {
-                break;
-            }
-            let copies = left.min(resources::copies(request, &self.free[at]));
-            if copies == 0 || !room.profiles.contains(profile) {
-                continue;
-            }
-            let placed = copies.min(self.most_in_room(group, at));
-            if placed > 0 {
-                resources::take(&mut self.free[at], request, placed);
-                self.rooms[at].push((group, placed));
-                left -= placed;
-            }
-        }
-        left
-    }
-
-    /// How many pods of a group caps and conflicts admit to a room, beside what is on it.
-    fn most_in_room(&self, group: usize, at: usize) -> u64 {
-        let place = Place::Room(at);
-        match self.before.get(at).filter(|before| !before.is_empty()) {
-            None => self.rules.most(group, place, &self.rooms[at]),
-            Some(before) => {
-                let both = [before.as_slice(), &self.rooms[at]].concat();
-                self.rules.most(group, place, &both)
-            }
-        }
-    }
-
-    fn place_at(&mut self, group: usize, count: u64, tier: usize) -> u64 {
-        let mut left = count;
-        // Fewest pods first; among equals the node that was opened first.
-        let mut heap: BinaryHeap<Reverse<(u64, usize, u64)>> = BinaryHeap::new();
-        for at in &self.live {
-            let open = &self.open[*at];
-            if self.problem.kinds[open.booked].tier == tier {
-                let capacity = self.capacity(open, group);
-                if capacity > 0 {
-                    heap.push(Reverse((open.pods, *at, capacity)));
-                }
-            }
-        }
-        while left > 0 {
-            let Some(Reverse((pods, at, capacity))) = heap.pop() else {
-                let Some(capacity) = self.launch(group, tier) else {
-                    break;
-                };
-                heap.push(Reverse((0, self.open.len() - 1, capacity)));
-                continue;
-            };
-            if self.restricted && !self.rebook(at, group) {
-                continue;
-            }
-            self.put(at, group);
-            left -= 1;
-            if capacity > 1 {
-                heap.push(Reverse((pods + 1, at, capacity - 1)));
-            }
-        }
-        self.narrow(group);
-        left
-    }
-
-    /// How many more pods of a group a node may take, by the roomiest of its kinds.
-    fn capacity(&self, open: &Open, group: usize) -> u64 {
-        let problem = self.problem;
-        let request = problem.request(group);
-        let most = self.rules.most(group, Place::Kind(open.booked), &open.filling);
-        open.kinds
-            .iter()
-            .filter(|kind| problem.usable[group].contains(**kind))
-            .map(|kind| copies_beside(request, &open.load, problem.room(*kind)))
-            .max()
-            .unwrap_or(0)
-            .min(most)
-    }
-
-    /// Books the cheapest kind that holds one more pod of the group, if limits and supplies allow one.
-    fn rebook(&mut self, at: usize, group: usize) -> bool {
-        let problem = self.problem;
-        let request = problem.request(group);
-        let open = &self.open[at];
-        let found = open.kinds.iter().copied().find(|kind| {
-            problem.usable[group].contains(*kind)
-                && copies_beside(request, &open.load, problem.room(*kind)) > 0
-                && (*kind == open.booked || self.ledger.may_swap(problem, open.booked, *kind))
-        });
-        if let Some(kind) = found {
-            self.ledger.close(problem, open.booked, 1);
-            self.ledger.open(problem, kind, 1);
-            self.open[at].booked = kind;
-        }
-        found.is_some()
-    }
-
-    fn put(&mut self, at: usize, group: usize) {
-        let open = &mut self.open[at];
-        resources::give(&mut open.load, self.problem.request(group), 1);
-        open.pods += 1;
-        match open.filling.last_mut() {
-            Some((last, count)) if *last == group => *count += 1,
-            _ => open.filling.push((group, 1)),
-        }
-    }
-
-    /// Opens a node of the first pool that can take the group; how many of it fit.
-    fn launch(&mut self, group: usize, tier: usize) -> Option<u64> {
-        let problem = self.problem;
-        let candidates = || {
-            problem.usable[group]
-                .ones()
-                .filter(|kind| problem.kinds[*kind].tier == tier)
-                .filter(|kind| self.ledger.allowed(problem, *kind) > 0)
-        };
-        // Among pools of one weight Karpenter takes the last by name.
-        let pool = candidates().map(|kind| problem.kinds[kind].pool).max()?;
-        let kinds: Vec<usize> = candidates()
-            .filter(|kind| problem.kinds[*kind].pool == pool)
-            .collect();
-        let booked = *kinds.first()?;
-        if self.rules.most(group, Place::Kind(booked), &[]) == 0 {
-            return None;
-        }
-        self.ledger.open(problem, booked, 1);
-        let open = Open {
-            kinds,
-            booked,
-            load: vec![0; problem.resources.len()],
-            pods: 0,
-            filling: Filling::new(),
-        };
-        let capacity = self.capacity(&open, group);
-        self.live.push(self.open.len());
-        self.open.push(open);
-        Some(capacity)
-    }
-
-    /// After a group: nodes that took it keep the kinds that hold them.
-    fn narrow(&mut self, group: usize) {
-        let problem = self.problem;
-        for at in &self.live {
-            let open = &mut self.open[*at];
-            if open.filling.last().is_some_and(|(last, _)| *last == group) {
-                let load = &open.load;
-                open.kinds.retain(|kind| {
-                    problem.usable[group].contains(*kind) && resources::fits(load, problem.room(*kind))
-                });
-                if !self.restricted
-                    && let Some(cheapest) = open.kinds.first()
-                {
-                    open.booked = *cheapest;
-                }
-            }
-        }
-    }
-
-    /// Sets nodes aside that not even the smallest pod to come fits.
-    fn retire(&mut self, smallest: Option<&Vec<u64>>) {
-        let Some(smallest) = smallest else { return };
-        let (open, problem) = (&self.open, self.problem);
-        self.live.retain(|at| {
-            let node = &open[*at];
-            node.kinds
-                .iter()
-                .any(|kind| copies_beside(smallest, &node.load, problem.room(*kind)) > 0)
-        });
-    }
-
-    fn finish(self, left: Vec<u64>) -> Packing {
-        let mut packing = Packing {
-            rooms: self.rooms,
-            launched: Vec::with_capacity(self.open.len()),
-            left,
-        };
-        for mut open in self.open.into_iter().filter(|open| open.pods > 0) {
-            open.filling.sort_unstable();
-            packing.launched.push(Launched {
-                kind: open.booked,
-                filling: open.filling,
-                count: 1,
-            });
-        }
-        packing.normalise();
-        packing
-    }
-}
-
-/// How many times a request fits beside a load.
-fn copies_beside(request: &[u64], load: &[u64], room: &[u64]) -> u64 {
-    let mut copies = u64::MAX;
-    for ((request, load), room) in request.iter().zip(load).zip(room) {
-        let Some(rest) = room.checked_sub(*load) else {
-            return 0;
-        };
-        if *request > 0 {
-            copies = copies.min(rest / request);
-        }
-    }
-    copies
 }
 
 #[cfg(test)]

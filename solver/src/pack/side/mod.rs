@@ -9,8 +9,10 @@
 //! nothing. The same problem, options and work limit give the same packing. Doesn't promise that all pods that could be
 //! placed are: under a limit or a row that is hard to keep some may be left.
 
+pub mod across;
 #[cfg(feature = "highs")]
 pub mod bound;
+pub mod counts;
 #[cfg(feature = "highs")]
 pub mod dive;
 #[cfg(feature = "highs")]
@@ -21,8 +23,10 @@ pub mod linear;
 pub mod node;
 #[cfg(feature = "highs")]
 mod pack;
+pub mod parts;
 #[cfg(feature = "highs")]
 pub mod program;
+pub mod shares;
 pub mod verdict;
 
 #[cfg(feature = "highs")]
