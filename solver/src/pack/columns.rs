@@ -30,7 +30,8 @@ const AROUND: u32 = 4;
 const STRENGTH: f64 = 0.15;
 /// Nodes of the tree for each kind and starts of its swaps: at first, and ever more before the search is given up.
 const DEPTHS: [(u64, u32); 4] = [(60, 8), (500, 30), (4_000, 60), (30_000, 100)];
-/// Fillings of each kind that a look keeps.
+/// Fillings of each kind that a look keeps: the best alone would have the master swap one filling for its next of kin round
+/// after round, and those beyond the first few are nearly the same.
 const KEEP: usize = 4;
 /// Where kinds are few, a look for fillings that go well together takes what is worth half its cost: the last of them are
 /// never worth more, and needed.
@@ -39,7 +40,8 @@ const HALF: f64 = 0.5;
 const TOO_FEW: usize = 8;
 const PLENTY: usize = 40;
 const LEAST_STRENGTH: f64 = 0.002;
-/// Columns added in a round, and the number that makes a round worth it without a look.
+/// Columns added in a round, and the number that makes a round worth it without a look: about as many as a relaxation of a
+/// hundred groups has in use, and a fraction of that which still moves the duals.
 const MOST_A_ROUND: usize = 150;
 const ENOUGH: usize = 20;
 /// Distance of the relaxation from its bound at which generating ends.
@@ -47,7 +49,7 @@ const CLOSE_ENOUGH: f64 = 5e-4;
 /// What a filling may be worth over its cost in a deep search: a third of that distance, so that the rest is for the LP.
 const TOLERATED: f64 = 1.0 + CLOSE_ENOUGH / 3.0;
 
-/// The share by which the relaxation's cost may be too high by rounding.
+/// The share by which the relaxation's cost may be too high by rounding: HiGHS' own tolerance on duals.
 const ROUNDING: f64 = 1e-7;
 
 #[expect(clippy::cast_precision_loss, reason = "guidance only")]

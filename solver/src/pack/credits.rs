@@ -66,7 +66,7 @@ fn float(amount: u64) -> f64 {
     amount as f64
 }
 
-/// What pods on the rooms of a volume may be worth, in micro-dollars.
+/// What pods on the rooms of a volume may be worth, in micro-dollars; without end where that is no number.
 fn there(
     problem: &Problem<'_>,
     knapsack: &mut Knapsack,
@@ -84,6 +84,9 @@ fn there(
         })
         .collect();
     let all: f64 = items.iter().map(|item| item.value * float(item.most)).sum();
+    if !all.is_finite() {
+        return f64::INFINITY;
+    }
     let free = volume.free.iter().map(|free| u64::try_from(*free));
     match free.collect::<Result<Vec<u64>, _>>() {
         Ok(free) => bounded(knapsack, &free, &items).min(all),
@@ -91,7 +94,7 @@ fn there(
     }
 }
 
-/// What limited offers may save, in micro-dollars.
+/// What limited offers may save, in micro-dollars; without end where a bound is no number, so that no bound is left.
 fn savings(
     problem: &Problem<'_>,
     knapsack: &mut Knapsack,
@@ -114,6 +117,9 @@ fn savings(
             .filter(|item| item.most > 0)
             .collect();
         let saving = bounded(knapsack, room, &items) - float(kind.cost);
+        if !saving.is_finite() {
+            return f64::INFINITY;
+        }
         savings[supply] = savings[supply].max(saving);
     }
     let each = savings.iter().zip(&problem.supplies);
@@ -169,5 +175,25 @@ mod tests {
         let beside = cluster().node("n1", "default", "small", "zone-a");
         let beside = bound(beside.pods("web", 10, "1", "1Gi"), &[100_000.0]);
         assert!((399_990..=400_000).contains(&beside), "{beside}");
+    }
+
+    #[test]
+    fn worth_that_is_no_number_leaves_no_bound() {
+        let mut machine = machine("small", "2", "8Gi", "0.1");
+        machine.offerings.truncate(1);
+        machine.offerings[0].limit = Some(3);
+        let snapshot = Cluster::new()
+            .instance_type(machine)
+            .pool("default")
+            .pods("web", 10, "1", "1Gi")
+            .freeze();
+        let problem = lower(&snapshot);
+        assert_eq!(problem.supplies, [3]);
+        let saved = |worth: f64| savings(&problem, &mut Knapsack::default(), &[0], &[worth], &[10]);
+        // Two pods of 0.08 on a node of 0.1.
+        assert!((saved(80_000.0) - 180_000.0).abs() < 1.0);
+        assert!(saved(f64::MAX).is_infinite());
+        let none = Farley::new(&[60_000.0], 1.0).less(saved(f64::MAX));
+        assert_eq!(none.bound(&[10]), 0);
     }
 }

@@ -21,8 +21,11 @@ use super::{Filling, Launched};
 
 /// Levels this near to a whole number are one; what is used less than this isn't used.
 const NEAR: f64 = 1e-6;
-/// Rounds of generating between two rounds of fixing.
+/// Rounds of generating between two rounds of fixing. Most end sooner, for want of worthwhile fillings; this bounds the few
+/// that don't, since one more dive gains more than a relaxation that is closer.
 const ROUNDS: u32 = 8;
+/// Quick, since it is done for all kinds after each round of fixing: a hundred nodes of the tree are the first look of
+/// [`super::columns`], and few fillings of each kind do, since the next round of fixing changes what is left.
 const LOOK: Look = Look {
     share: WORTHWHILE,
     nodes: 100,
@@ -31,7 +34,8 @@ const LOOK: Look = Look {
 };
 /// Where kinds are few, fillings that go well together may be worth so little of their cost.
 const HALF: f64 = 0.5;
-/// Columns added in a round, and the number that makes a round worth it without a look.
+/// Columns added in a round, and the number that makes a round worth it without a look: fewer than where columns are
+/// generated at first, since what is left has fewer groups and the master's time grows with its columns.
 const MOST_A_ROUND: usize = 60;
 const ENOUGH: usize = 5;
 

@@ -26,14 +26,16 @@ use super::reserve::Reserve;
 use super::side::node::rules;
 use super::{Filling, Launched, Packing, credits, density, downsize};
 
-/// Dives in vain after which there are no more.
+/// Dives in vain after which there are no more: the effort mostly ends before, and where dives are that quick the sixtieth
+/// whim is much like those before it.
 const PATIENCE: u64 = 60;
 /// Effort for what is left in the end, granted even when all other is used up: hundredths of a second.
 const LAST_EFFORT: Share = Share {
     units: 400_000,
     hundredths: 100,
 };
-/// Ways to pack what is left in the end, and how far values are shaken for all but the first two.
+/// Ways to pack what is left in the end, and how far values are shaken for all but the first two: enough to change the order
+/// of pods that are worth about the same for their size. What is left are few pods, so that a way takes next to nothing.
 const ENDINGS: u64 = 6;
 const END_STRENGTH: f64 = 0.3;
 

@@ -59,10 +59,10 @@ pub struct Look {
 }
 
 /// A kind with the groups that may go there, each with how many fit.
-struct Candidate {
-    kind: usize,
-    room: Vec<u64>,
-    groups: Vec<(usize, u64)>,
+pub(super) struct Candidate {
+    pub(super) kind: usize,
+    pub(super) room: Vec<u64>,
+    pub(super) groups: Vec<(usize, u64)>,
     /// The multipliers that bounded it best when last looked at.
     multipliers: Vec<f64>,
     /// States that weren't enough for a dynamic programme, and the share of the floor that was open then.
@@ -113,14 +113,14 @@ impl Candidate {
 /// Looks for fillings of all kinds that can be launched in any number.
 pub struct Generator<'a> {
     problem: &'a Problem<'a>,
-    rules: Rules,
-    candidates: Vec<Candidate>,
+    pub(super) rules: Rules,
+    pub(super) candidates: Vec<Candidate>,
     /// By tier: its kinds, cheapest first.
     tiers: Vec<Vec<usize>>,
     /// By group: what one pod asks for, with a column for each class of several groups.
-    requests: Vec<Vec<u64>>,
-    knapsack: Knapsack,
-    nothing_launched: Ledger,
+    pub(super) requests: Vec<Vec<u64>>,
+    pub(super) knapsack: Knapsack,
+    pub(super) nothing_launched: Ledger,
     /// Of the next search: each goes another way.
     seed: u64,
 }
@@ -270,7 +270,7 @@ impl<'a> Generator<'a> {
     }
 
     /// The best fillings of each kind under these values that are worth more than a share of its cost; `None` when
-    /// the effort is used up.
+    /// the effort is used up, or a value or a bound is no number: what is known of all other kinds bounds nothing then.
     pub fn look(
         &mut self,
         valuation: &Valuation,
@@ -278,6 +278,9 @@ impl<'a> Generator<'a> {
         look: Look,
         effort: &mut Effort<'_>,
     ) -> Option<Found> {
+        if !valuation.values.iter().all(|value| value.is_finite()) {
+            return None;
+        }
         let mut found: Vec<(f64, Pattern)> = Vec::new();
         let mut excess = 1.0_f64;
         for at in 0..self.candidates.len() {
@@ -286,7 +289,11 @@ impl<'a> Generator<'a> {
             }
             let cost = valuation.costs[self.candidates[at].kind];
             let (fillings, upper) = self.fill(at, valuation, left, look, effort);
-            excess = excess.max(upper / cost);
+            let ratio = upper / cost;
+            if !ratio.is_finite() {
+                return None;
+            }
+            excess = excess.max(ratio);
             let kind = self.candidates[at].kind;
             for (value, filling) in fillings {
                 let pattern = self.settled(kind, filling, &self.nothing_launched);

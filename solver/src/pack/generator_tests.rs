@@ -49,6 +49,29 @@ fn a_look_finds_the_best_filling_of_each_kind_and_how_far_it_exceeds_the_cost() 
 }
 
 #[test]
+fn values_that_are_no_numbers_are_refused() {
+    let snapshot = cluster()
+        .pods("web", 9, "1", "1Gi")
+        .pods("job", 9, "900m", "1Gi")
+        .freeze();
+    let problem = lower(&snapshot);
+    let demand = problem.counts();
+    let options = PlanOptions::default();
+    let mut effort = Effort::new(&options, &Unlimited);
+    let mut generator = Generator::new(&problem, &demand, Rules::default()).unwrap();
+    for value in [f64::NAN, f64::INFINITY, f64::MAX] {
+        // The sum of the largest leaves the range.
+        let values = Valuation::new(&problem, vec![60_000.0, value]);
+        assert!(
+            generator.look(&values, &demand, LOOK, &mut effort).is_none(),
+            "{value}"
+        );
+    }
+    let values = Valuation::new(&problem, vec![60_000.0, 50_000.0]);
+    assert!(generator.look(&values, &demand, LOOK, &mut effort).is_some());
+}
+
+#[test]
 fn classes_and_conflicts_hold_in_every_filling() {
     let snapshot = cluster()
         .pods("web", 9, "1", "1Gi")
