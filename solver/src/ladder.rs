@@ -178,6 +178,8 @@ impl<'a> Ladder<'a> {
             if !is_hurried {
                 self.density(&mut filler);
             }
+            #[cfg(feature = "highs")]
+            self.snug();
             if all && self.launches() <= MOST_IMPROVED {
                 self.improve("improve", IMPROVE, self.options.seed, 1, &mut filler);
             }

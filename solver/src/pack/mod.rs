@@ -18,6 +18,8 @@ pub mod dive;
 pub mod downsize;
 pub mod dynamic;
 pub mod effort;
+#[cfg(feature = "highs")]
+pub mod even;
 pub mod farley;
 pub mod filler;
 #[cfg(feature = "highs")]
@@ -49,10 +51,14 @@ pub mod search;
 pub mod side;
 #[cfg(feature = "highs")]
 pub mod smoothing;
+#[cfg(feature = "highs")]
+pub mod snug;
 pub mod swaps;
 #[cfg(feature = "highs")]
 pub mod valuation;
 pub mod whole_nodes;
+#[cfg(feature = "highs")]
+pub mod within;
 
 use std::collections::BTreeMap;
 
