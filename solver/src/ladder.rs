@@ -151,8 +151,7 @@ impl<'a> Ladder<'a> {
         )
     )]
     pub(crate) fn climb(&mut self, memory: &Memory) {
-        let is_hurried = self.is_hurried();
-        if is_hurried {
+        if self.is_hurried() {
             self.hurry();
         } else {
             self.baseline();
@@ -175,9 +174,7 @@ impl<'a> Ladder<'a> {
         if self.problem.groups.len() > MOST_GROUPS && self.problem.side.is_empty() {
             self.merged(&filler);
         } else {
-            if !is_hurried {
-                self.density(&mut filler);
-            }
+            self.density(&mut filler);
             #[cfg(feature = "highs")]
             self.snug();
             if all && self.launches() <= MOST_IMPROVED {

@@ -279,3 +279,59 @@ fn limits_and_weights_together_leave_programs_their_part() {
     let ran = ladder.work.phases.iter().filter(|phase| phase.name == "columns");
     assert_eq!(ran.count(), 2, "once for each weight");
 }
+
+/// A clock that only judging moves.
+struct OfJudging {
+    now: Cell<Duration>,
+    budget: Duration,
+}
+
+impl Quota for OfJudging {
+    fn elapsed(&self) -> Duration {
+        self.now.get()
+    }
+
+    fn remaining(&self) -> Option<Duration> {
+        Some(self.budget.saturating_sub(self.now.get()))
+    }
+}
+
+/// A busy machine, and many more pods than a limit admits, each refused with its reasons.
+#[test]
+fn where_one_plan_can_be_judged_it_is_not_the_dear_one() {
+    let mut cluster = Cluster::new()
+        .instance_type(machine("small", "2", "8Gi", "0.1"))
+        .instance_type(machine("medium", "4", "16Gi", "0.2"))
+        .instance_type(machine("large", "64", "256Gi", "4.9"))
+        .pool_with("default", |pool| pool.limits.nodes = Some(60));
+    for at in 0..150 {
+        let cpu = format!("{}m", 400 + 37 * (at % 40));
+        cluster = cluster.pods(&format!("app-{at}"), 60, &cpu, &format!("{}Mi", 700 + 90 * at));
+    }
+    let snapshot = cluster.freeze();
+    let problem = lower(&snapshot);
+    let options = PlanOptions::default();
+    let clock = OfJudging {
+        now: Cell::new(Duration::ZERO),
+        budget: Duration::from_secs(1),
+    };
+    let judging = Duration::from_millis(450);
+    let judge = |packing: &Packing| {
+        clock.now.set(clock.now.get() + judging);
+        judged(&problem, packing, &options)
+    };
+    let mut ladder = Ladder::new(&problem, &options, &clock, &judge);
+    ladder.climb(&Memory::default());
+    let rungs = ladder.end();
+    let baseline = karpenter_order::pack(&problem, false);
+    assert!(baseline.left.iter().sum::<u64>() > 3_000, "many are refused");
+    let (best, _) = rungs.incumbent.unwrap();
+    assert!(best.is_better_than(&baseline, &problem));
+    assert_eq!(rungs.work.phases[0].name, "density");
+    assert_eq!(
+        clock.now.get(),
+        judging,
+        "no other plan could have been judged in time"
+    );
+    assert_eq!(rungs.stopped, Stopped::Deadline);
+}

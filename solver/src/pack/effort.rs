@@ -136,6 +136,12 @@ impl<'a> Effort<'a> {
         self.is_late()
     }
 
+    /// Units that were counted so far.
+    #[must_use]
+    pub fn spent(&self) -> u64 {
+        self.spent
+    }
+
     /// Units that the engine at work may still spend.
     #[must_use]
     pub fn left(&self) -> u64 {

@@ -73,6 +73,7 @@ pub fn improve<'a>(
             nodes.push(node(problem, launched.kind, launched.filling.clone()));
         }
     }
+    effort.spend(u64::try_from(nodes.len()).unwrap_or(u64::MAX));
     let mut cost: u64 = nodes.iter().map(|node| cost_of(problem, node)).sum();
     let mut search = Search {
         problem,

@@ -17,6 +17,8 @@ const STARTS: u32 = 8;
 const START_STRENGTH: f64 = 0.04;
 /// By how much they are shaken for each further start of ruin and recreate.
 const RESTART_STRENGTH: f64 = 0.5;
+/// Kinds that downsizing looks at in the time that one unit of effort stands for.
+const KINDS_A_UNIT: u64 = 2;
 /// The part of all pods' worth that is spread over them by size, so that none is worth nothing.
 const SIZE_SHARE: f64 = 0.01;
 
@@ -39,7 +41,12 @@ pub fn improved<'a>(
     effort: &mut Effort<'_>,
 ) -> Packing {
     let mut best = improve::improve(problem, filler, best, floor, seed, effort);
-    downsize::downsize(problem, &mut best);
+    if !effort.is_late() {
+        // Looks at all kinds for each node.
+        let looks = best.launched.len() * problem.kinds.len();
+        effort.spend(u64::try_from(looks).unwrap_or(u64::MAX) / KINDS_A_UNIT);
+        downsize::downsize(problem, &mut best);
+    }
     for restart in 1..=restarts {
         if best.cost(problem) <= floor || effort.is_used_up() {
             break;
@@ -132,4 +139,82 @@ fn blended(problem: &Problem<'_>, values: &[f64], scale: &[f64]) -> Vec<f64> {
         .enumerate()
         .map(|(group, value)| value + SIZE_SHARE * total.max(1.0) * size(group))
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::lower::lower;
+    use crate::options::PlanOptions;
+    use crate::pack::lower_bound;
+    use crate::quota::{Quota, Unlimited};
+    use crate::testing::build::{Cluster, machine};
+
+    /// Time is up at a question of a certain number.
+    struct AtQuestion {
+        asked: Cell<u64>,
+        stop: u64,
+    }
+
+    impl Quota for AtQuestion {
+        fn elapsed(&self) -> Duration {
+            Duration::ZERO
+        }
+
+        fn remaining(&self) -> Option<Duration> {
+            self.asked.set(self.asked.get() + 1);
+            let is_over = self.asked.get() >= self.stop;
+            Some(Duration::from_secs(if is_over { 0 } else { 3_600 }))
+        }
+    }
+
+    /// Counted effort between two questions, and after the last one: two milliseconds or so.
+    const MOST_BETWEEN: u64 = 45_000;
+
+    #[test]
+    fn little_is_done_between_two_questions_and_after_the_last() {
+        let mut cluster = Cluster::new().pool("default");
+        for cores in 1..=30 {
+            let (name, cpu) = (format!("m{cores}"), cores.to_string());
+            let price = format!("0.{:03}", 20 * cores + cores % 7);
+            cluster = cluster.instance_type(machine(&name, &cpu, &format!("{}Gi", 3 * cores), &price));
+        }
+        for at in 0..60 {
+            let (cpu, memory) = (
+                format!("{}m", 300 + 41 * at),
+                format!("{}Mi", 400 + 170 * (at % 17)),
+            );
+            cluster = cluster.pods(&format!("app-{at}"), 50, &cpu, &memory);
+        }
+        let snapshot = cluster.freeze();
+        let problem = lower(&snapshot);
+        let options = PlanOptions::default();
+        let mut unlimited = Effort::new(&options, &Unlimited);
+        let prices = lower_bound::prices(&problem, &problem.counts(), &mut unlimited).unwrap();
+        let mut filler = filler(&problem, &prices.values());
+        let start = density::pack(&problem, &filler, &mut unlimited);
+        let nodes: u64 = start.launched.iter().map(|launched| launched.count).sum();
+        assert!(nodes > 100, "{nodes} nodes");
+        let mut before = 0;
+        for stop in 1..16 {
+            let quota = AtQuestion {
+                asked: Cell::new(0),
+                stop,
+            };
+            let mut effort = Effort::new(&options, &quota);
+            let best = improved(&problem, &mut filler, start.clone(), 0, 1, 3, &mut effort);
+            assert!(effort.is_over() && best.cost(&problem) <= start.cost(&problem));
+            assert!(best.left.iter().all(|left| *left == 0));
+            let spent = effort.spent();
+            assert!(
+                spent <= before + MOST_BETWEEN,
+                "{} between the questions {stop} and the one before",
+                spent.saturating_sub(before)
+            );
+            before = spent;
+        }
+    }
 }
