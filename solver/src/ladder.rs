@@ -280,6 +280,7 @@ impl<'a> Ladder<'a> {
         self.work.phases.push(Phase {
             name: name.to_owned(),
             seconds: self.quota.elapsed().saturating_sub(start),
+            placed: best.map_or(0, |best| best.placed(self.problem).iter().sum()),
             cost: cost(best.map_or(0, |best| best.cost(self.problem))),
             bound: cost(best.map_or(0, |best| self.bound(best))),
             failed,

@@ -235,6 +235,7 @@ fn who_asks_for_everything_sees_how_the_cost_came_down_and_everyone_which_engine
     let phase = |name: &str, micros: i64, failed: Option<&str>| Phase {
         name: name.to_owned(),
         seconds: std::time::Duration::ZERO,
+        placed: 0,
         cost: Cost::from_micros(micros),
         bound: Cost::default(),
         failed: failed.map(str::to_owned),

@@ -238,12 +238,13 @@ pub enum ProofKind {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stopped {
-    /// All engines ended by themselves.
+    /// All engines ended by themselves, or the plan is as near to its bound as was asked for: more time would not have
+    /// been used.
     #[default]
     Finished,
-    /// The counted effort was used up.
+    /// The counted effort was used up before that.
     WorkLimit,
-    /// The quota from outside said stop.
+    /// The quota from outside, or a share of the time it leaves, cut an engine short before that.
     Deadline,
 }
 
@@ -282,11 +283,15 @@ pub struct Phase {
     /// Wall time, by the quota's clock.
     #[serde(with = "seconds")]
     pub seconds: std::time::Duration,
-    /// Weighted objective of what the best plan known after this run launches, dollars per hour unless weights say
+    /// Pods that the best plan known after this run places; zero where there is none.
+    #[serde(default)]
+    pub placed: u64,
+    /// Weighted objective of what that plan launches, dollars per hour unless weights say
     /// otherwise; zero where there is none.
     pub cost: Cost,
-    /// Weighted objective that launches for as many pods as the best plan so far places come to at least, as known after
-    /// this run; zero where nothing is known.
+    /// Weighted objective that launches for the same pods as that plan places come to at least, as known after this run;
+    /// zero where nothing is known. As long as the same pods are placed it never falls from one run to the next; a plan
+    /// that places others has another bound, which may be lower.
     #[serde(default)]
     pub bound: Cost,
     /// Why its plan didn't count, where it failed.
