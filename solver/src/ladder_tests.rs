@@ -5,6 +5,8 @@ use std::cell::Cell;
 use super::*;
 use crate::check::Rule;
 use crate::lower::lower;
+use crate::model::quantity::Rounding;
+use crate::model::resources::Resources;
 use crate::model::snapshot::Snapshot;
 use crate::pack::Launched;
 use crate::pack::farley::Farley;
@@ -303,10 +305,12 @@ fn where_one_plan_can_be_judged_it_is_not_the_dear_one() {
         .instance_type(machine("small", "2", "8Gi", "0.1"))
         .instance_type(machine("medium", "4", "16Gi", "0.2"))
         .instance_type(machine("large", "64", "256Gi", "4.9"))
-        .pool_with("default", |pool| pool.limits.nodes = Some(60));
+        .pool_with("default", |pool| {
+            pool.limits.resources = Resources::parse([("cpu", "200")], Rounding::Down).unwrap();
+        });
     for at in 0..150 {
         let cpu = format!("{}m", 400 + 37 * (at % 40));
-        cluster = cluster.pods(&format!("app-{at}"), 60, &cpu, &format!("{}Mi", 700 + 90 * at));
+        cluster = cluster.pods(&format!("app-{at}"), 100, &cpu, &format!("{}Mi", 700 + 90 * at));
     }
     let snapshot = cluster.freeze();
     let problem = lower(&snapshot);
@@ -324,7 +328,7 @@ fn where_one_plan_can_be_judged_it_is_not_the_dear_one() {
     ladder.climb(&Memory::default());
     let rungs = ladder.end();
     let baseline = karpenter_order::pack(&problem, false);
-    assert!(baseline.left.iter().sum::<u64>() > 3_000, "many are refused");
+    assert!(baseline.left.iter().sum::<u64>() > 10_000, "many are refused");
     let (best, _) = rungs.incumbent.unwrap();
     assert!(best.is_better_than(&baseline, &problem));
     assert_eq!(rungs.work.phases[0].name, "density");
@@ -333,5 +337,4 @@ fn where_one_plan_can_be_judged_it_is_not_the_dear_one() {
         judging,
         "no other plan could have been judged in time"
     );
-    assert_eq!(rungs.stopped, Stopped::Deadline);
 }
