@@ -276,6 +276,8 @@ pub(crate) struct Node {
     pub(crate) capacity: Amounts,
     /// Takes new pods.
     pub(crate) open: bool,
+    /// On its way out.
+    pub(crate) deleting: bool,
 }
 
 impl Node {
@@ -305,6 +307,7 @@ impl Node {
                 .map(amounts)
                 .unwrap_or_default(),
             open: ready && !cordoned && document.pointer("/metadata/deletionTimestamp").is_none(),
+            deleting: document.pointer("/metadata/deletionTimestamp").is_some(),
         }
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::input::{Input, full_name, labels, list, text};
+use super::input::{Input, Labels, full_name, labels, list, text};
 use super::quantity::{Amounts, add, amounts, larger, thousandths};
 
 /// One pod of the input, or the template of a workload without pods.
@@ -22,8 +22,14 @@ pub(crate) struct Pod {
     pub(crate) daemon_set: Option<String>,
     /// Waits for a place.
     pub(crate) pending: bool,
-    /// Owned by something that brings it back.
+    /// Its namespace.
     pub(crate) namespace: String,
+    /// Its labels.
+    pub(crate) labels: Labels,
+    /// On its way out.
+    pub(crate) terminating: bool,
+    /// Claims that come with it, of a StatefulSet without pods.
+    pub(crate) claim_templates: Vec<Value>,
 }
 
 /// All pods of an input.
@@ -109,6 +115,9 @@ fn pod(document: &Value) -> Pod {
         daemon_set: owner.map(|owner| text(owner, "/name").to_owned()),
         pending: node.is_none() && !gated,
         namespace: namespace_of(document),
+        labels: labels(document, "/metadata/labels"),
+        terminating: document.pointer("/metadata/deletionTimestamp").is_some(),
+        claim_templates: Vec::new(),
         spec,
     }
 }
@@ -138,6 +147,9 @@ pub(crate) fn template(input: &Input, workload: &Value) -> Pod {
         daemon_set: None,
         pending: true,
         namespace,
+        labels: labels(workload, "/spec/template/metadata/labels"),
+        terminating: false,
+        claim_templates: list(workload, "/spec/volumeClaimTemplates").to_vec(),
         spec,
     }
 }

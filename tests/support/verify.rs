@@ -1,32 +1,40 @@
 //! Whether a plan that changes no existing node breaks a rule.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
 use super::cost;
-use super::input::{Input, Labels, labels, list, number, text};
-use super::machine::{
-    Node, Offer, allocatable, broken_requirement, daemons, instance_type, node_class, node_labels, prices,
-    zones,
-};
+use super::input::{Input, list, number, text};
+use super::machine::{Node, Offer, instance_type, node_labels};
+use super::offers::{offers_for, wanted_on};
 use super::pods::{Pod, Pods, written};
 use super::quantity::{Amounts, add, amounts, lacking, larger};
+use super::scheduler::After;
 use super::selection::{admits, untolerated};
 
-/// Every rule that the plan breaks, a sentence each.
+/// Every rule that the plan breaks, and every pod that it refuses for no good reason, a sentence each.
 pub(crate) fn findings(input: &Input, plan: &Value) -> Vec<String> {
+    let (mut wrong, needless) = judged(input, plan);
+    wrong.extend(needless);
+    wrong
+}
+
+/// The same apart: broken rules first, then pods refused although there is a place for them as things stand afterwards.
+pub(crate) fn judged(input: &Input, plan: &Value) -> (Vec<String>, Vec<String>) {
+    let pods = Pods::read(input);
+    let mut after = After::of(input, plan, &pods);
     let judge = Judge {
         input,
         plan,
-        pods: Pods::read(input),
+        pods: &pods,
         nodes: Node::all(input),
     };
     let mut findings = cost::findings(input, plan);
     judge.places(&mut findings);
     for (index, launch) in list(plan, "/launch").iter().enumerate() {
         let mut wrong = Vec::new();
-        judge.launch(launch, &mut wrong);
+        judge.launch(launch, &mut after, &mut wrong);
         findings.extend(wrong.into_iter().map(|text| format!("launch/{index}: {text}")));
     }
     for node in &judge.nodes {
@@ -39,14 +47,17 @@ pub(crate) fn findings(input: &Input, plan: &Value) -> Vec<String> {
         );
     }
     judge.limits(&mut findings);
-    judge.refusals(&mut findings);
-    findings
+    findings.append(&mut after.disagreements);
+    findings.extend(after.left_out(|pod, key| judge.launchable(pod, key)));
+    let mut needless = Vec::new();
+    judge.refusals(&mut after, &mut needless);
+    (findings, needless)
 }
 
 struct Judge<'a> {
     input: &'a Input,
     plan: &'a Value,
-    pods: Pods,
+    pods: &'a Pods,
     nodes: Vec<Node>,
 }
 
@@ -99,7 +110,7 @@ impl Judge<'_> {
         self.pods.find(name.as_str().unwrap_or(""))
     }
 
-    fn launch(&self, launch: &Value, findings: &mut Vec<String>) {
+    fn launch(&self, launch: &Value, after: &mut After<'_>, findings: &mut Vec<String>) {
         let Some(pool) = self.input.named("NodePool", text(launch, "/nodePool")) else {
             findings.push(format!("NodePool {} isn't there", text(launch, "/nodePool")));
             return;
@@ -113,7 +124,7 @@ impl Judge<'_> {
         }
         let mut last = 0.0;
         for (index, offer) in Offer::all(launch).iter().enumerate() {
-            let wanted = self.refused_offer(pool, offer, &pods).map_err(|text| {
+            let wanted = wanted_on(self.input, pool, offer, &pods).map_err(|text| {
                 findings.push(format!("{} in {}: {text}", offer.instance_type, offer.zone));
             });
             if let (0, Ok(wanted)) = (index, wanted)
@@ -129,8 +140,8 @@ impl Judge<'_> {
             }
             last = offer.price;
         }
-        for pod in &pods {
-            if let Some(heavier) = self.heavier_pool(pool, pod) {
+        for name in list(launch, "/pods") {
+            if let Some(heavier) = self.heavier_pool(pool, name, after) {
                 findings.push(format!(
                     "NodePool {heavier} of a higher weight could take one of its pods"
                 ));
@@ -138,100 +149,32 @@ impl Judge<'_> {
         }
     }
 
-    /// What the pods and DaemonSets ask for on this offer, or why it can't be.
-    fn refused_offer(&self, pool: &Value, offer: &Offer, pods: &[&Pod]) -> Result<Amounts, String> {
-        let sold = prices(
-            self.input,
-            &offer.instance_type,
-            &offer.zone,
-            &offer.capacity_type,
-        );
-        if instance_type(self.input, &offer.instance_type).is_none() {
-            return Err("the catalogue has no such type".to_owned());
-        }
-        if !sold.iter().any(|price| (price - offer.price).abs() < 1e-6) {
-            return Err(format!(
-                "{} at {} isn't sold, only {sold:?}",
-                offer.capacity_type, offer.price
-            ));
-        }
-        let class = node_class(self.input, pool);
-        let subnets = list(class, "/status/subnets");
-        if !subnets.is_empty() && !subnets.iter().any(|subnet| text(subnet, "/zone") == offer.zone) {
-            return Err("the node class has no subnet there".to_owned());
-        }
-        let node = node_labels(self.input, pool, offer);
-        if let Some(broken) = broken_requirement(pool, &node) {
-            return Err(broken);
-        }
-        let taints = list(pool, "/spec/template/spec/taints");
-        let mut wanted = Amounts::new();
-        for pod in pods {
-            admits(&pod.spec, &node, None)?;
-            if let Some(taint) = untolerated(&pod.spec, taints, false) {
-                return Err(taint);
-            }
-            add(&mut wanted, &pod.requests);
-        }
-        for (_, daemon) in daemons(self.input, &node, None, taints) {
-            add(&mut wanted, &daemon.requests);
-        }
-        match lacking(&wanted, &allocatable(self.input, class, &offer.instance_type)) {
-            Some(lacks) => Err(format!("too small: {lacks}")),
-            None => Ok(wanted),
-        }
-    }
-
-    /// Every offer of a pool that could hold one pod by itself, its open labels as the pod selects them.
-    fn offers_for(&self, pool: &Value, pod: &Pod) -> Vec<Offer> {
-        let of_input = self
-            .input
-            .kind("Catalog")
-            .flat_map(|one| list(one, "/spec/instanceTypes"));
-        let mut offers = Vec::new();
-        for found in of_input {
-            for zone in zones(self.input) {
-                for capacity_type in ["reserved", "spot", "on-demand"] {
-                    let name = text(found, "/name");
-                    let Some(price) = prices(self.input, name, &zone, capacity_type).first().copied() else {
-                        continue;
-                    };
-                    let mut offer = Offer {
-                        instance_type: name.to_owned(),
-                        zone: zone.clone(),
-                        capacity_type: capacity_type.to_owned(),
-                        price,
-                        labels: Labels::new(),
-                    };
-                    let fixed = node_labels(self.input, pool, &offer);
-                    let open = |key: &str| {
-                        !fixed.contains_key(key)
-                            && list(pool, "/spec/template/spec/requirements")
-                                .iter()
-                                .any(|one| text(one, "/key") == key)
-                    };
-                    let chosen = labels(&pod.spec, "/nodeSelector")
-                        .into_iter()
-                        .filter(|(key, _)| open(key));
-                    offer.labels = chosen.collect();
-                    if self.refused_offer(pool, &offer, &[pod]).is_ok() {
-                        offers.push(offer);
-                    }
-                }
-            }
-        }
-        offers
-    }
-
-    /// A pool of a higher weight, without limits, that could launch for this pod.
-    fn heavier_pool(&self, pool: &Value, pod: &Pod) -> Option<String> {
+    /// A pool of a higher weight, without limits, that could launch for this pod. Judged for pods without rules about
+    /// others, whose place depends on nobody's.
+    fn heavier_pool(&self, pool: &Value, name: &Value, after: &mut After<'_>) -> Option<String> {
         let weight = |pool: &Value| number(pool, "/spec/weight").unwrap_or(1.0);
+        let pod = self.pod(name).filter(|pod| after.is_plain(pod))?;
+        let name = name.as_str().unwrap_or("");
         let heavier = self.input.kind("NodePool").find(|other| {
             weight(other) > weight(pool)
                 && other.pointer("/spec/limits").is_none()
-                && !self.offers_for(other, pod).is_empty()
+                && offers_for(self.input, other, pod)
+                    .iter()
+                    .any(|offer| after.refusal_on_offer(name, pod, other, offer).is_none())
         })?;
         Some(text(heavier, "/metadata/name").to_owned())
+    }
+
+    /// Values of a label that a new node for the pod could have, limits apart.
+    fn launchable(&self, pod: &Pod, key: &str) -> BTreeSet<String> {
+        let pools = self.input.kind("NodePool");
+        let nodes = pools.flat_map(|pool| {
+            let offers = offers_for(self.input, pool, pod);
+            offers
+                .into_iter()
+                .map(|offer| node_labels(self.input, pool, &offer))
+        });
+        nodes.filter_map(|mut labels| labels.remove(key)).collect()
     }
 
     /// What is planned for a node that is there.
@@ -268,7 +211,7 @@ impl Judge<'_> {
                 findings.push(refusal);
             }
         }
-        let mut used = node.used(self.input, &self.pods);
+        let mut used = node.used(self.input, self.pods);
         added.iter().for_each(|pod| add(&mut used, &pod.requests));
         if let Some(lacks) = lacking(&used, &node.allocatable) {
             findings.push(format!("overfull: {lacks}"));
@@ -282,7 +225,7 @@ impl Judge<'_> {
             return Err(taint);
         }
         if room {
-            let mut used = node.used(self.input, &self.pods);
+            let mut used = node.used(self.input, self.pods);
             let added = self.added(node).iter().filter_map(|name| self.pod(name));
             added.for_each(|pod| add(&mut used, &pod.requests));
             add(&mut used, &pod.requests);
@@ -338,7 +281,7 @@ impl Judge<'_> {
     }
 
     /// Nobody is refused who could be placed as things stand after the plan.
-    fn refusals(&self, findings: &mut Vec<String>) {
+    fn refusals(&self, after: &mut After<'_>, findings: &mut Vec<String>) {
         for refused in list(self.plan, "/unschedulable") {
             let Some(pod) = refused.pointer("/pod").and_then(|name| self.pod(name)) else {
                 continue;
@@ -349,22 +292,20 @@ impl Judge<'_> {
             if pod.daemon_set.is_some() {
                 continue;
             }
+            let name = text(refused, "/pod");
             let open = self.nodes.iter().filter(|node| node.open);
             for node in open.filter(|node| self.refused_room(node, pod, true).is_ok()) {
-                findings.push(format!(
-                    "{} is refused, but fits on node {}",
-                    refused["pod"], node.name
-                ));
+                if after.refusal_on_node(name, pod, node).is_none() {
+                    findings.push(format!("{name} is refused, but fits on node {}", node.name));
+                }
             }
             for pool in self.input.kind("NodePool") {
-                if let Some(offer) = self
-                    .offers_for(pool, pod)
-                    .iter()
-                    .find(|offer| self.within_limits(pool, offer))
-                {
+                if let Some(offer) = offers_for(self.input, pool, pod).iter().find(|offer| {
+                    self.within_limits(pool, offer)
+                        && after.refusal_on_offer(name, pod, pool, offer).is_none()
+                }) {
                     findings.push(format!(
-                        "{} is refused, but {} could launch {offer:?}",
-                        refused["pod"],
+                        "{name} is refused, but {} could launch {offer:?}",
                         text(pool, "/metadata/name")
                     ));
                 }

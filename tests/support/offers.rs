@@ -1,0 +1,95 @@
+//! Which offers of a NodePool could hold which pods, by the input's documents.
+
+use serde_json::Value;
+
+use super::input::{Input, Labels, labels, list, text};
+use super::machine::{
+    Offer, allocatable, broken_requirement, daemons, instance_type, node_class, node_labels, prices, zones,
+};
+use super::pods::Pod;
+use super::quantity::{Amounts, add, lacking};
+use super::selection::{admits, untolerated};
+
+/// What the pods and DaemonSets ask for on this offer, or why it can't be.
+pub(crate) fn wanted_on(
+    input: &Input,
+    pool: &Value,
+    offer: &Offer,
+    pods: &[&Pod],
+) -> Result<Amounts, String> {
+    let sold = prices(input, &offer.instance_type, &offer.zone, &offer.capacity_type);
+    if instance_type(input, &offer.instance_type).is_none() {
+        return Err("the catalogue has no such type".to_owned());
+    }
+    if !sold.iter().any(|price| (price - offer.price).abs() < 1e-6) {
+        return Err(format!(
+            "{} at {} isn't sold, only {sold:?}",
+            offer.capacity_type, offer.price
+        ));
+    }
+    let class = node_class(input, pool);
+    let subnets = list(class, "/status/subnets");
+    if !subnets.is_empty() && !subnets.iter().any(|subnet| text(subnet, "/zone") == offer.zone) {
+        return Err("the node class has no subnet there".to_owned());
+    }
+    let node = node_labels(input, pool, offer);
+    if let Some(broken) = broken_requirement(pool, &node) {
+        return Err(broken);
+    }
+    let taints = list(pool, "/spec/template/spec/taints");
+    let mut wanted = Amounts::new();
+    for pod in pods {
+        admits(&pod.spec, &node, None)?;
+        if let Some(taint) = untolerated(&pod.spec, taints, false) {
+            return Err(taint);
+        }
+        add(&mut wanted, &pod.requests);
+    }
+    for (_, daemon) in daemons(input, &node, None, taints) {
+        add(&mut wanted, &daemon.requests);
+    }
+    match lacking(&wanted, &allocatable(input, class, &offer.instance_type)) {
+        Some(lacks) => Err(format!("too small: {lacks}")),
+        None => Ok(wanted),
+    }
+}
+
+/// Every offer of a pool that could hold one pod by itself, its open labels as the pod selects them.
+pub(crate) fn offers_for(input: &Input, pool: &Value, pod: &Pod) -> Vec<Offer> {
+    let of_input = input
+        .kind("Catalog")
+        .flat_map(|one| list(one, "/spec/instanceTypes"));
+    let mut offers = Vec::new();
+    for found in of_input {
+        for zone in zones(input) {
+            for capacity_type in ["reserved", "spot", "on-demand"] {
+                let name = text(found, "/name");
+                let Some(price) = prices(input, name, &zone, capacity_type).first().copied() else {
+                    continue;
+                };
+                let mut offer = Offer {
+                    instance_type: name.to_owned(),
+                    zone: zone.clone(),
+                    capacity_type: capacity_type.to_owned(),
+                    price,
+                    labels: Labels::new(),
+                };
+                let fixed = node_labels(input, pool, &offer);
+                let open = |key: &str| {
+                    !fixed.contains_key(key)
+                        && list(pool, "/spec/template/spec/requirements")
+                            .iter()
+                            .any(|one| text(one, "/key") == key)
+                };
+                let chosen = labels(&pod.spec, "/nodeSelector")
+                    .into_iter()
+                    .filter(|(key, _)| open(key));
+                offer.labels = chosen.collect();
+                if wanted_on(input, pool, &offer, &[pod]).is_ok() {
+                    offers.push(offer);
+                }
+            }
+        }
+    }
+    offers
+}
