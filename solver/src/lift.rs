@@ -187,7 +187,8 @@ fn unschedulable(problem: &Problem<'_>, packing: &Packing, queue: &mut Queue<'_>
         let refusals = PoolRefusals::new(snapshot, pool, spent);
         for (group, pods, reasons) in &mut groups {
             reasons.push(if problem.groups[*group].launches {
-                refusals.reason(&snapshot.pods[pods[0]].spec)
+                let profile = &problem.profiles[problem.groups[*group].profile];
+                refusals.reason(&snapshot.pods[pods[0]].spec, profile)
             } else {
                 Reason {
                     node_pool: Some(pool.name.clone()),

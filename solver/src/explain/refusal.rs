@@ -13,6 +13,9 @@ use crate::model::resources::{Amount, ResourceName, Resources};
 use crate::model::snapshot::Snapshot;
 use crate::model::taint::first_untolerated;
 
+/// How resources begin that say how many volumes may be attached to a node.
+const ATTACHMENTS: &str = "attachable-volumes-";
+
 /// Existing nodes that can't take a pod for the same reason.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -32,6 +35,7 @@ enum Refusal {
     Closed(&'static str),
     Taint(String),
     Labels(String),
+    Volume(String),
     Lacking(ResourceName),
 }
 
@@ -49,7 +53,9 @@ pub fn node_refusals(snapshot: &Snapshot, plan: &PlanBody, pod: &Pod) -> Vec<Nod
         if let Some(refusal) = refusal(node, &free, &pod.spec) {
             let left = match &refusal {
                 Refusal::Lacking(resource) => free.get(resource),
-                Refusal::Closed(_) | Refusal::Taint(_) | Refusal::Labels(_) => Amount::ZERO,
+                Refusal::Closed(_) | Refusal::Taint(_) | Refusal::Labels(_) | Refusal::Volume(_) => {
+                    Amount::ZERO
+                }
             };
             let (nodes, most) = groups.entry(refusal).or_default();
             nodes.push(node.name.clone());
@@ -69,12 +75,21 @@ fn told(refusal: &Refusal, nodes: Vec<NodeName>, most: Amount, pod: &PodSpec) ->
         Refusal::Closed(why) => (None, (*why).to_owned()),
         Refusal::Taint(taint) => (Some(Constraint::Taint), format!("{taint} is not tolerated")),
         Refusal::Labels(what) => (Some(Constraint::Requirement), what.clone()),
+        Refusal::Volume(claim) => (
+            Some(Constraint::Volume),
+            format!("volume {claim} is out of reach"),
+        ),
         Refusal::Lacking(resource) => {
             let written = |amount: Amount| amount.display(resource.unit());
             let at_most = if nodes.len() > 1 { "at most " } else { "" };
             let asked = written(pod.requests.get(resource));
             let detail = format!("{resource}: needs {asked}, {at_most}{} left", written(most));
-            (Some(Constraint::Resources), detail)
+            let constraint = if resource.to_string().starts_with(ATTACHMENTS) {
+                Constraint::Volume
+            } else {
+                Constraint::Resources
+            };
+            (Some(constraint), detail)
         }
     };
     NodeRefusal {
@@ -120,6 +135,11 @@ fn refusal(node: &Node, free: &Resources, pod: &PodSpec) -> Option<Refusal> {
         return Some(Refusal::Labels(
             "no term of the required node affinity matches".to_owned(),
         ));
+    }
+    let mut volumes = pod.rules.volumes.iter();
+    let name = Some(node.name.as_str());
+    if let Some(volume) = volumes.find(|volume| !volume.reach.admits(&node.labels, name)) {
+        return Some(Refusal::Volume(volume.claim.clone()));
     }
     pod.requests
         .first_lacking(free)

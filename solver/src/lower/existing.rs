@@ -229,7 +229,12 @@ fn refused_by(
         text(request[at]),
         text(free[at]),
     );
-    Some(refusal(name, Constraint::Resources, detail))
+    let constraint = if volumes::is_attachment(resource) {
+        Constraint::Volume
+    } else {
+        Constraint::Resources
+    };
+    Some(refusal(name, constraint, detail))
 }
 
 fn refusal(node: &NodeName, constraint: Constraint, detail: String) -> Reason {

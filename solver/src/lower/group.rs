@@ -5,7 +5,7 @@
 //! of the snapshot's selectors it matches. Pods are looked at once each: a pod with the same specification value as the
 //! one before costs a pointer comparison, any other a hash and a comparison with its like.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
@@ -28,8 +28,8 @@ pub struct Profile {
     pub spec: Arc<PodSpec>,
     /// Its `nodeSelector` as requirements, and what rules about other pods require of labels.
     pub selector: Requirements,
-    /// DaemonSets that must not come with the node, as indices into the snapshot's.
-    pub without_daemons: BTreeSet<usize>,
+    /// The latter alone.
+    pub narrowing: Narrowing,
 }
 
 impl Profile {
@@ -37,14 +37,14 @@ impl Profile {
         Self {
             spec: Arc::clone(spec),
             selector: spec.selector_requirements(),
-            without_daemons: BTreeSet::new(),
+            narrowing: Narrowing::default(),
         }
     }
 
     fn narrowed(spec: &Arc<PodSpec>, narrowing: Narrowing) -> Self {
         let mut profile = Self::of(spec);
         profile.selector.add_all(&narrowing.requirements);
-        profile.without_daemons = narrowing.without_daemons;
+        profile.narrowing = narrowing;
         profile
     }
 

@@ -229,7 +229,7 @@ fn evaluate<'e>(
         .map(|profile| {
             let mut bins = evaluator.bins(&profile.spec, &profile.selector);
             volumes::narrow(&mut evaluator, &profile.spec, &mut bins);
-            for daemon_set in &profile.without_daemons {
+            for daemon_set in &profile.narrowing.without_daemons {
                 bins.difference_with(&daemon_bins[*daemon_set]);
             }
             bins

@@ -1,7 +1,9 @@
 //! Why a node pool can't take a pod: the step that excludes the last of its nodes to come, with the figures.
 //!
-//! The steps, in order: the pool itself, taints, requirements (the zone apart), resources, DaemonSets, offerings,
-//! limits. Works from the snapshot, since the problem no longer holds what was excluded.
+//! The steps, in order: the pool itself, taints, requirements (the zone apart), rules about other pods and volumes,
+//! resources, DaemonSets, offerings, limits. Works from the snapshot, since the problem no longer holds what was excluded.
+
+mod about_pods;
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
@@ -16,8 +18,9 @@ use crate::model::requirement::{Requirements, ValueSet};
 use crate::model::resources::{Amount, ResourceName, Resources};
 use crate::model::snapshot::Snapshot;
 
+use super::group::Profile;
 use super::rules::limits::Allowance;
-use super::rules::{offerings, requirements, taints};
+use super::rules::{offerings, requirements, taints, volumes};
 use super::universe::open_keys;
 
 /// A node that the pool would launch if it could be bought.
@@ -56,10 +59,10 @@ impl<'a> PoolRefusals<'a> {
         }
     }
 
-    /// The constraint by which the pool can't take one more pod of these.
+    /// The constraint by which the pool can't take one more pod of these, whose places `profile` narrows.
     #[must_use]
-    pub fn reason(&self, spec: &PodSpec) -> Reason {
-        let (constraint, detail) = self.decisive(spec);
+    pub fn reason(&self, spec: &PodSpec, profile: &Profile) -> Reason {
+        let (constraint, detail) = self.decisive(spec, profile);
         Reason {
             node_pool: Some(self.pool.name.clone()),
             node: None,
@@ -68,8 +71,11 @@ impl<'a> PoolRefusals<'a> {
         }
     }
 
-    fn decisive(&self, spec: &PodSpec) -> (Constraint, String) {
+    fn decisive(&self, spec: &PodSpec, profile: &Profile) -> (Constraint, String) {
         let pool = self.pool;
+        if let Some(impossible) = &spec.rules.impossible {
+            return (impossible.constraint, impossible.detail.clone());
+        }
         if let Some(replicas) = pool.replicas {
             let detail = format!("the pool is static (replicas {replicas}) and never launches for pods");
             return (Constraint::NodePool, detail);
@@ -91,6 +97,10 @@ impl<'a> PoolRefusals<'a> {
         if admitted.is_empty() {
             return unmet(pool, all, spec);
         }
+        let admitted = match about_pods::narrow(self.snapshot, pool, admitted, spec, profile) {
+            Ok(left) => left,
+            Err(said) => return said,
+        };
         let fitting: Vec<Candidate<'_>> = admitted
             .iter()
             .copied()
@@ -107,10 +117,13 @@ impl<'a> PoolRefusals<'a> {
             let detail = "no offering of a type that fits can be launched now".to_owned();
             return (Constraint::Capacity, detail);
         };
-        limited(self.snapshot, pool, &buyable, self.spent).unwrap_or_else(|| {
-            let detail = format!("no {} is left to launch", smallest.instance_type.name);
-            (Constraint::Capacity, detail)
-        })
+        let limited = limited(self.snapshot, pool, &buyable, self.spent);
+        limited
+            .or_else(|| about_pods::left_over(spec))
+            .unwrap_or_else(|| {
+                let detail = format!("no {} is left to launch", smallest.instance_type.name);
+                (Constraint::Capacity, detail)
+            })
     }
 
     /// DaemonSets that come with a node, given the labels that are certain there.
@@ -178,17 +191,22 @@ impl<'a> PoolRefusals<'a> {
         let taken = self.overhead(nearest).get(name);
         let largest = nearest.instance_type.allocatable.get(name);
         let which = &nearest.instance_type.name;
+        let resources = if volumes::is_attachment(name) {
+            Constraint::Volume
+        } else {
+            Constraint::Resources
+        };
         let (needed, constraint) = if taken > Amount::ZERO {
             let sum = text(asked.plus(taken));
             let constraint = if asked > largest {
-                Constraint::Resources
+                resources
             } else {
                 Constraint::Overhead
             };
             let needed = format!("{sum} ({} and {} for DaemonSets)", text(asked), text(taken));
             (needed, constraint)
         } else {
-            (text(asked), Constraint::Resources)
+            (text(asked), resources)
         };
         let detail = if largest == Amount::ZERO && taken == Amount::ZERO {
             format!("{name}: needs {needed}, no allowed type has any")
