@@ -130,6 +130,7 @@ pub(crate) const CHECKED_ONLY: &[(&str, &str)] = &[
     ("labels", "lower::variants chooses values for open keys"),
     ("money", "lift adds up the figures"),
     ("placement", "lift says which pod goes where"),
+    ("admission", "no rule: the order in which pods near others come"),
     ("impossible", "lower::narrow leaves such a pod no place"),
     ("daemons", "no rule: which DaemonSet pods are still to come"),
     (

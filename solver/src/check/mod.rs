@@ -9,6 +9,7 @@
 //!
 //! What launches repeat is judged once and reported once, with the first launch where it happens.
 
+mod admission;
 mod daemons;
 mod honesty;
 mod host_ports;

@@ -6,6 +6,7 @@
 mod labels;
 mod limits;
 mod near;
+mod orders;
 mod places;
 mod room;
 mod spread;
