@@ -23,6 +23,8 @@ pub(super) const MOST_TRIALS: u32 = 64;
 #[derive(Clone)]
 pub(super) struct Near<'s> {
     pub(super) terms: Vec<&'s PodTerm>,
+    /// By term: domains of its key.
+    topologies: Vec<&'s Topology<'s>>,
     /// Kinds that match all terms.
     pub(super) matched: FixedBitSet,
     /// By term: domains with a match.
@@ -34,18 +36,23 @@ pub(super) struct Near<'s> {
 }
 
 impl<'s> Near<'s> {
-    fn domain(&self, topologies: &Topologies<'_>, term: usize, site: usize) -> Option<usize> {
-        topologies[self.terms[term].topology_key.as_str()].domain_of[site]
+    fn domain(&self, term: usize, site: usize) -> Option<usize> {
+        self.topologies[term].domain_of[site]
     }
 
-    pub(super) fn new(sites: &Sites<'_, '_>, topologies: &Topologies<'_>, terms: Vec<&'s PodTerm>) -> Self {
-        let lengths = terms
-            .iter()
-            .map(|term| topologies[term.topology_key.as_str()].len());
+    pub(super) fn new(
+        sites: &Sites<'_, '_>,
+        topologies: &'s Topologies<'s>,
+        terms: Vec<&'s PodTerm>,
+    ) -> Self {
+        let topologies = terms.iter().map(|term| &topologies[term.topology_key.as_str()]);
+        let topologies: Vec<&Topology<'s>> = topologies.collect();
+        let lengths = topologies.iter().map(|topology| topology.len());
         let mut near = Self {
             matched: matched(sites, &terms),
             near: lengths.map(FixedBitSet::with_capacity).collect(),
             terms,
+            topologies,
             has_first: false,
             waiting: Vec::new(),
         };
@@ -56,33 +63,33 @@ impl<'s> Near<'s> {
                 let runs = presence.staying > 0 || presence.expected == Expected::Surely;
                 near.has_first |= runs;
                 if runs || is_free && presence.coming > 0 {
-                    near.matches_at(topologies, presence.site);
+                    near.matches_at(presence.site);
                 }
             }
         }
         near
     }
 
-    fn matches_at(&mut self, topologies: &Topologies<'_>, site: usize) {
+    fn matches_at(&mut self, site: usize) {
         for term in 0..self.terms.len() {
-            if let Some(domain) = self.domain(topologies, term, site) {
+            if let Some(domain) = self.domain(term, site) {
                 self.near[term].insert(domain);
             }
         }
     }
 
     /// How many keys of a site have no match at its value; `None`: it lacks a key.
-    fn lacks(&self, topologies: &Topologies<'_>, site: usize) -> Option<usize> {
+    fn lacks(&self, site: usize) -> Option<usize> {
         let mut lacking = 0;
         for term in 0..self.terms.len() {
-            let domain = self.domain(topologies, term, site)?;
+            let domain = self.domain(term, site)?;
             lacking += usize::from(!self.near[term].contains(domain));
         }
         Some(lacking)
     }
 
     /// Pods that could be the first of all, those that open most before others.
-    fn starts(&self, topologies: &Topologies<'_>) -> Vec<(usize, usize)> {
+    fn starts(&self) -> Vec<(usize, usize)> {
         if self.has_first {
             return Vec::new();
         }
@@ -91,7 +98,7 @@ impl<'s> Near<'s> {
             .iter()
             .filter(|(kind, _)| self.matched.contains(*kind));
         let opened = own.filter_map(|(kind, presence)| {
-            let opens = self.lacks(topologies, presence.site)?;
+            let opens = self.lacks(presence.site)?;
             Some((std::cmp::Reverse(opens), *kind, presence.site))
         });
         let mut opened: Vec<_> = opened.collect();
@@ -106,18 +113,18 @@ impl<'s> Near<'s> {
 }
 
 /// Takes in what matches allow now; whether that was any.
-fn admit(rules: &mut [Near<'_>], topologies: &Topologies<'_>) -> bool {
+fn admit(rules: &mut [Near<'_>]) -> bool {
     let mut has_admitted = false;
     for rule in 0..rules.len() {
         let waiting = std::mem::take(&mut rules[rule].waiting);
-        let is_near = |presence: &Presence| rules[rule].lacks(topologies, presence.site) == Some(0);
+        let is_near = |presence: &Presence| rules[rule].lacks(presence.site) == Some(0);
         let (admitted, waiting): (Vec<_>, Vec<_>) =
             waiting.into_iter().partition(|(_, presence)| is_near(presence));
         rules[rule].waiting = waiting;
         has_admitted |= !admitted.is_empty();
         for (kind, presence) in admitted {
             for other in rules.iter_mut().filter(|other| other.matched.contains(kind)) {
-                other.matches_at(topologies, presence.site);
+                other.matches_at(presence.site);
             }
         }
     }
@@ -126,18 +133,18 @@ fn admit(rules: &mut [Near<'_>], topologies: &Topologies<'_>) -> bool {
 
 /// Admits what can be, with the starts that it takes; whether that is all. Rules that have nothing to do with each other
 /// start one by one; where one's start is a match for another, several are tried.
-pub(super) fn settle(rules: &mut Vec<Near<'_>>, topologies: &Topologies<'_>, trials: &mut u32) -> bool {
+pub(super) fn settle(rules: &mut Vec<Near<'_>>, trials: &mut u32) -> bool {
     loop {
-        while admit(rules, topologies) {}
+        while admit(rules) {}
         if rules.iter().all(|rule| rule.waiting.is_empty()) {
             return true;
         }
-        let starts: Vec<Vec<(usize, usize)>> = rules.iter().map(|rule| rule.starts(topologies)).collect();
+        let starts: Vec<Vec<(usize, usize)>> = rules.iter().map(Near::starts).collect();
         let mut has_begun = false;
         let alone: Vec<usize> = (0..rules.len()).filter(|at| is_alone(rules, *at)).collect();
         for at in alone {
             if let Some(start) = starts[at].first() {
-                begin(rules, topologies, *start);
+                begin(rules, *start);
                 has_begun = true;
             }
         }
@@ -153,8 +160,8 @@ pub(super) fn settle(rules: &mut Vec<Near<'_>>, topologies: &Topologies<'_>, tri
             }
             *trials -= 1;
             let mut trial = rules.clone();
-            begin(&mut trial, topologies, *start);
-            if settle(&mut trial, topologies, trials) {
+            begin(&mut trial, *start);
+            if settle(&mut trial, trials) {
                 *rules = trial;
                 return true;
             }
@@ -162,7 +169,7 @@ pub(super) fn settle(rules: &mut Vec<Near<'_>>, topologies: &Topologies<'_>, tri
         let Some(start) = in_turn.clone().next() else {
             return false;
         };
-        begin(rules, topologies, *start);
+        begin(rules, *start);
         *trials = 0; // nothing helps all: go on for the sake of what is said
     }
 }
@@ -177,27 +184,22 @@ fn is_alone(rules: &[Near<'_>], at: usize) -> bool {
 }
 
 /// A pod comes before everything else.
-fn begin(rules: &mut [Near<'_>], topologies: &Topologies<'_>, (kind, site): (usize, usize)) {
+fn begin(rules: &mut [Near<'_>], (kind, site): (usize, usize)) {
     for rule in rules.iter_mut().filter(|rule| rule.matched.contains(kind)) {
         rule.has_first = true;
-        rule.matches_at(topologies, site);
+        rule.matches_at(site);
     }
 }
 
 /// What a site lacks for a rule, for people.
-pub(super) fn lack(
-    sites: &Sites<'_, '_>,
-    topologies: &Topologies<'_>,
-    rule: &Near<'_>,
-    site: usize,
-) -> String {
+pub(super) fn lack(sites: &Sites<'_, '_>, rule: &Near<'_>, site: usize) -> String {
     let place = sites.site(site);
     for (at, term) in rule.terms.iter().enumerate() {
         let key = &term.topology_key;
-        match rule.domain(topologies, at, site) {
+        match rule.domain(at, site) {
             None => return format!("must be near others by {key}, which {place} has not"),
             Some(domain) if !rule.near[at].contains(domain) => {
-                let value = topologies[key.as_str()].name(domain);
+                let value = rule.topologies[at].name(domain);
                 let where_else = rule.near[at].count_ones(..);
                 return format!(
                     "must be near others by {key}, and in {value}, where {place} is, no pod matches that could be \

@@ -7,14 +7,14 @@
 //! names; one without an end of values with none.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::instance_type::{
     CAPACITY_TYPE_LABEL, HOSTNAME_LABEL, INSTANCE_TYPE_LABEL, InstanceType, RESERVATION_LABEL, ZONE_ID_LABEL,
     ZONE_LABEL,
 };
 use crate::model::node_pool::{NodeClass, NodePool};
-use crate::model::offering::Offering;
+use crate::model::offering::{CapacityType, Offering};
 use crate::model::pod::PodSpec;
 use crate::model::requirement::ValueSet;
 use crate::model::snapshot::Snapshot;
@@ -79,11 +79,13 @@ impl<'a> Launchable<'a> {
 
     fn add_pool(&mut self, at: usize, pool: &'a NodePool) {
         let source = Source::new(pool, self.snapshot.node_class(pool));
+        let decisive = source.decisive_keys();
+        let keys: BTreeSet<&str> = self.keys.iter().chain(&decisive).copied().collect();
+        let (of_offering, of_type): (Vec<&str>, Vec<&str>) =
+            keys.into_iter().partition(|key| is_of_offering(key));
+        // By what a type decides: the offerings that were looked at.
+        let mut known: BTreeMap<Vec<Held<'a>>, BTreeSet<Identity<'a>>> = BTreeMap::new();
         for instance_type in &source.class.instance_types {
-            let keys = self.keys.iter().copied();
-            let keys: BTreeSet<&str> = keys.chain(source.decisive_keys(instance_type)).collect();
-            let (of_offering, of_type): (Vec<&str>, Vec<&str>) =
-                keys.into_iter().partition(|key| is_of_offering(key));
             let mut offerings = instance_type.offerings.iter();
             let Some(any) = offerings.find(|offering| offering.available) else {
                 continue;
@@ -92,20 +94,28 @@ impl<'a> Launchable<'a> {
                 .iter()
                 .map(|key| source.held(instance_type, any, key))
                 .collect();
+            let choices = instance_type.choices.keys();
+            let mut choices = choices.filter(|key| !of_type.contains(&key.as_str()));
             let Some(typed): Option<Vec<Held<'a>>> = typed else {
                 continue;
             };
-            let mut seen: BTreeSet<Vec<Held<'a>>> = BTreeSet::new();
+            if choices.any(|key| source.held(instance_type, any, key).is_none()) {
+                continue;
+            }
+            // What offers lack of their own, the type's labels may have.
+            let has_own = instance_type.labels.keys().any(|key| is_of_offering(key));
+            let known_of = known.get_mut(&typed).filter(|_| !has_own);
+            let mut seen = known_of.map(std::mem::take).unwrap_or_default();
             for offering in instance_type.offerings.iter().filter(|it| it.available) {
+                if !seen.insert(identity(offering)) {
+                    continue;
+                }
                 let own = of_offering
                     .iter()
                     .map(|key| source.held(instance_type, offering, key));
                 let Some(own): Option<Vec<Held<'a>>> = own.collect() else {
                     continue;
                 };
-                if !seen.insert(own.clone()) {
-                    continue;
-                }
                 let held = self.keys.iter().map(|key| {
                     let among = |list: &[&str]| list.iter().position(|other| other == key);
                     let typed_held = among(&of_type).map(|at| &typed[at]);
@@ -113,6 +123,9 @@ impl<'a> Launchable<'a> {
                     held.cloned().unwrap_or(Held::Missing)
                 });
                 self.nodes.insert((at, held.collect()));
+            }
+            if !has_own {
+                known.insert(typed, seen);
             }
         }
     }
@@ -183,11 +196,12 @@ impl<'a> Source<'a> {
         Self { pool, class, typed }
     }
 
-    /// Keys that can make an offer none of the NodePool's.
-    fn decisive_keys(&self, instance_type: &'a InstanceType) -> impl Iterator<Item = &'a str> {
+    /// Keys that can make an offer none of the NodePool's, those of a type's choices apart.
+    fn decisive_keys(&self) -> Vec<&'a str> {
         let required = self.pool.requirements.iter().map(|(key, _)| key);
-        let template = self.pool.labels.keys().chain(instance_type.choices.keys());
-        required.chain(template.map(String::as_str))
+        required
+            .chain(self.pool.labels.keys().map(String::as_str))
+            .collect()
     }
 
     /// What a node will have under a key; `None`: the NodePool has no such node.
@@ -222,6 +236,19 @@ impl<'a> Source<'a> {
             Some(Held::Open(allowed))
         }
     }
+}
+
+/// All of an offering that labels tell.
+type Identity<'a> = (&'a str, Option<&'a str>, CapacityType, Option<&'a str>);
+
+fn identity(offering: &Offering) -> Identity<'_> {
+    let reservation = offering.reservation_id.as_deref();
+    (
+        offering.zone.as_str(),
+        offering.zone_id.as_deref(),
+        offering.capacity_type,
+        reservation,
+    )
 }
 
 fn is_of_offering(key: &str) -> bool {

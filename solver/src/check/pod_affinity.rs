@@ -174,8 +174,8 @@ fn offers_agree<'s>(
 }
 
 fn together<'s>(
-    sites: &Sites<'_, '_>,
-    topologies: &Topologies<'s>,
+    sites: &'s Sites<'_, '_>,
+    topologies: &'s Topologies<'s>,
     said: &mut Said<'s>,
     found: &mut Violations,
 ) {
@@ -205,10 +205,10 @@ fn together<'s>(
             }
         }
     }
-    settle(&mut rules, topologies, &mut { MOST_TRIALS });
+    settle(&mut rules, &mut { MOST_TRIALS });
     for rule in &rules {
         for (_, presence) in &rule.waiting {
-            let lack = lack(sites, topologies, rule, presence.site);
+            let lack = lack(sites, rule, presence.site);
             found.add(Rule::Affinity, sites.name(presence.example), lack);
         }
     }

@@ -32,7 +32,7 @@ use crate::model::rules::TopologySpread;
 use crate::model::taint::{Taint, TaintEffect, first_untolerated};
 
 use super::launchable::Launchable;
-use super::sites::{Example, Sites};
+use super::sites::{Example, Presence, Sites};
 use super::topology::Topology;
 use super::{Rule, Violations};
 
@@ -177,8 +177,8 @@ impl<'s> Judge<'s, '_> {
         found: &mut Violations,
     ) {
         let (sites, key) = (self.sites, constraint.spread.topology_key.as_str());
+        let topology = &self.topologies[key];
         for presence in bound.iter().flat_map(|kind| sites.kinds[*kind].arrivals()) {
-            let topology = &self.topologies[key];
             if let Some(domain) = topology.domain_of[presence.site] {
                 counts[domain].is_domain = true;
                 counts[domain].arrival.get_or_insert(presence.example);
@@ -189,7 +189,7 @@ impl<'s> Judge<'s, '_> {
                 );
                 found.add(Rule::TopologySpread, sites.name(presence.example), detail);
             }
-            self.offers_agree(key, presence.site, presence.example, found);
+            offers_agree(sites, topology, presence, &mut self.disagreements, found);
         }
     }
 
@@ -209,6 +209,7 @@ impl<'s> Judge<'s, '_> {
             spread.honours_taints,
             keys.clone(),
         );
+        let (eligible, topology) = (&self.eligible[&policy], &self.topologies[key]);
         let mut of_prospects: BTreeMap<usize, bool> = BTreeMap::new();
         for (at, kind) in sites.kinds.iter().enumerate() {
             if kind.constraint.is_none() || !spread.selector.matches(kind.namespace, &kind.spec.labels) {
@@ -218,7 +219,7 @@ impl<'s> Judge<'s, '_> {
             let comes_early = hard(kind.spec).any(|other| other.topology_key == key);
             for presence in &kind.presences {
                 let (always, ever) = if presence.site < sites.nodes {
-                    let is_eligible = self.eligible[&policy].contains(presence.site);
+                    let is_eligible = eligible.contains(presence.site);
                     (is_eligible, is_eligible)
                 } else if is_bound {
                     (true, true) // where it is not, another rule is broken
@@ -226,9 +227,9 @@ impl<'s> Judge<'s, '_> {
                     eligible_launch(sites, constraint, presence.site, &mut of_prospects)
                 };
                 if ever && presence.coming > 0 {
-                    self.offers_agree(key, presence.site, presence.example, found);
+                    offers_agree(sites, topology, presence, &mut self.disagreements, found);
                 }
-                let Some(domain) = self.topologies[key].domain_of[presence.site] else {
+                let Some(domain) = topology.domain_of[presence.site] else {
                     continue;
                 };
                 let count = &mut counts[domain];
@@ -236,20 +237,6 @@ impl<'s> Judge<'s, '_> {
                 count.early += u64::from(ever) * (presence.staying + early);
                 count.finally += u64::from(always) * (presence.staying + presence.coming);
             }
-        }
-    }
-
-    fn offers_agree(&mut self, key: &'s str, site: usize, example: Example, found: &mut Violations) {
-        let Some(disagreement) = self.topologies[key].disagreement(self.sites, site) else {
-            return;
-        };
-        if self.disagreements.insert((site, key)) {
-            let name = self.sites.name(example);
-            let detail = format!(
-                "counts for a spread in {}, where {disagreement}",
-                self.sites.site(site)
-            );
-            found.add(Rule::TopologySpread, name, detail);
         }
     }
 
@@ -284,6 +271,24 @@ impl<'s> Judge<'s, '_> {
             );
             found.add(Rule::TopologySpread, self.sites.name(example), detail);
         }
+    }
+}
+
+/// Said once for a launch and a key.
+fn offers_agree<'s>(
+    sites: &Sites<'_, '_>,
+    topology: &Topology<'s>,
+    presence: &Presence,
+    disagreements: &mut BTreeSet<(usize, &'s str)>,
+    found: &mut Violations,
+) {
+    let Some(disagreement) = topology.disagreement(sites, presence.site) else {
+        return;
+    };
+    if disagreements.insert((presence.site, topology.key)) {
+        let place = sites.site(presence.site);
+        let detail = format!("counts for a spread in {place}, where {disagreement}");
+        found.add(Rule::TopologySpread, sites.name(presence.example), detail);
     }
 }
 
