@@ -15,6 +15,7 @@ use super::objects::admission::{LimitRange, PriorityClass, RuntimeClass};
 use super::objects::meta::{ObjectName, OwnerReference};
 use super::objects::node::Node;
 use super::objects::pod::{Pod, PodSpec};
+use super::objects::referred::{Refer, Referred};
 use super::objects::workload::{DaemonSet, Job, PodTemplateObject, Replicated};
 use super::objects::{Kind, Object};
 use crate::api;
@@ -48,6 +49,7 @@ pub struct Index {
     node_classes: Table<api::EC2NodeClass>,
     packing_policies: Table<api::PackingPolicy>,
     catalogues: Table<api::Catalog>,
+    referred: BTreeMap<Kind, Table<Referred>>,
     held: BTreeMap<Kind, Table<Value>>,
     shared: Shared,
 }
@@ -145,6 +147,10 @@ macro_rules! with_table {
                 let $table = &mut $index.catalogues;
                 $body
             }
+            Object::Referred(kind, $value) => {
+                let $table = $index.referred.entry(kind).or_default();
+                $body
+            }
             Object::Held(kind, $value) => {
                 let $table = $index.held.entry(kind).or_default();
                 $body
@@ -197,10 +203,14 @@ impl Index {
             Kind::EC2NodeClass => self.node_classes.remove(name).is_some(),
             Kind::PackingPolicy => self.packing_policies.remove(name).is_some(),
             Kind::Catalog => self.catalogues.remove(name).is_some(),
-            _ => self
-                .held
-                .get_mut(&kind)
-                .is_some_and(|table| table.remove(name).is_some()),
+            _ => {
+                let referred = self.referred.get_mut(&kind).and_then(|table| table.remove(name));
+                referred.is_some()
+                    || self
+                        .held
+                        .get_mut(&kind)
+                        .is_some_and(|table| table.remove(name).is_some())
+            }
         }
     }
 
@@ -295,6 +305,34 @@ impl Index {
         &self.catalogues
     }
 
+    /// An object that others refer to.
+    #[must_use]
+    pub fn referred<T: Refer>(&self, name: &ObjectName) -> Option<&T> {
+        T::of(&self.referred.get(&T::KIND)?.get(name)?.object)
+    }
+
+    /// All objects of a kind that others refer to.
+    pub fn all_referred<T: Refer>(&self) -> impl Iterator<Item = (&ObjectName, &T)> {
+        let table = self.referred.get(&T::KIND).into_iter().flatten();
+        table.filter_map(|(name, stored)| Some((name, T::of(&stored.object)?)))
+    }
+
+    /// Namespaces that pods or workloads are in; some of them repeatedly.
+    pub fn namespaces_in_use(&self) -> impl Iterator<Item = &str> {
+        let of_workloads = self.replicated.values().flat_map(BTreeMap::keys);
+        let names = of_workloads
+            .chain(self.jobs.keys())
+            .chain(self.daemon_sets.keys());
+        // Pods come in order of namespace.
+        let mut last: Option<&Arc<str>> = None;
+        let of_pods = self.pods.keys().filter(move |name| {
+            let is_new = last != Some(&name.namespace);
+            last = Some(&name.namespace);
+            is_new
+        });
+        of_pods.chain(names).map(|name| &*name.namespace)
+    }
+
     /// Objects of a kind that no rule reads yet, as they were written.
     #[must_use]
     pub fn held(&self, kind: Kind) -> Option<&Table<Value>> {
@@ -325,6 +363,7 @@ impl Index {
                 .replicated
                 .get(&kind)
                 .map(|table| some(table, most))
+                .or_else(|| self.referred.get(&kind).map(|table| some(table, most)))
                 .or_else(|| self.held.get(&kind).map(|table| some(table, most)))
                 .unwrap_or_default(),
         }
@@ -347,6 +386,7 @@ impl Index {
             + self.node_classes.len()
             + self.packing_policies.len()
             + self.catalogues.len()
+            + self.referred.values().map(BTreeMap::len).sum::<usize>()
             + self.held.values().map(BTreeMap::len).sum::<usize>()
     }
 
@@ -414,6 +454,11 @@ impl Index {
             Object::NodeClass(_) => compare!(self.node_classes, Object::NodeClass),
             Object::PackingPolicy(_) => compare!(self.packing_policies, Object::PackingPolicy),
             Object::Catalog(_) => compare!(self.catalogues, Object::Catalog),
+            Object::Referred(kind, _) => {
+                compare!(self.referred.entry(*kind).or_default(), |value| {
+                    Object::Referred(*kind, value)
+                })
+            }
             Object::Held(kind, _) => compare!(self.held.entry(*kind).or_default(), |value| Object::Held(
                 *kind, value
             )),

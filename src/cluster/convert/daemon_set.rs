@@ -13,6 +13,7 @@ use dovetail_solver::model::taint::{TaintEffect, Toleration, TolerationOperator}
 
 use super::admission::Admission;
 use super::pod::{PodSpecs, model_spec};
+use super::rules::{Subject, Surroundings};
 use crate::cluster::diagnostics::{Note, Reason};
 use crate::cluster::index::Index;
 use crate::cluster::objects::meta::OwnerReference;
@@ -23,6 +24,7 @@ use crate::cluster::objects::pod::{Pod, PodSpec};
 pub fn daemon_sets<'i>(
     index: &'i Index,
     admission: &Admission<'i>,
+    surroundings: &Surroundings,
     specs: &mut PodSpecs<'_>,
 ) -> (Vec<ModelDaemonSet>, Vec<Note>) {
     let newest = newest_pods(index);
@@ -51,11 +53,16 @@ pub fn daemon_sets<'i>(
             controller: true,
         };
         let labels: &Labels = pod.map_or(&template.metadata.labels, |pod| &pod.labels);
+        let subject = Subject {
+            namespace: &name.namespace,
+            labels,
+            owner: Some(&owner),
+        };
         let allocated = BTreeMap::new();
         match model_spec(
             &spec,
-            labels,
-            Some(&owner),
+            subject,
+            surroundings,
             pod.map_or(&allocated, |pod| &pod.allocated),
         ) {
             Ok(mut spec) => {
@@ -137,7 +144,9 @@ mod tests {
     fn only(yaml: &str) -> ModelDaemonSet {
         let read = read_bytes("input", yaml.as_bytes(), &[]).unwrap();
         let admission = Admission::new(&read.index);
-        let (mut found, notes) = daemon_sets(&read.index, &admission, &mut PodSpecs::new(&admission));
+        let surroundings = Surroundings::of(&read.index);
+        let mut specs = PodSpecs::new(&admission, &surroundings);
+        let (mut found, notes) = daemon_sets(&read.index, &admission, &surroundings, &mut specs);
         assert!(notes.is_empty() && found.len() == 1, "{notes:?}");
         found.remove(0)
     }

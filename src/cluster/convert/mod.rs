@@ -5,6 +5,7 @@
 
 pub mod admission;
 pub mod daemon_set;
+pub mod expression;
 pub mod labels;
 pub mod node;
 pub mod node_class;
@@ -12,5 +13,6 @@ pub mod node_pool;
 pub mod pod;
 pub mod policy;
 pub mod requests;
+pub mod rules;
 pub mod unweighed;
 pub mod workload;

@@ -4,22 +4,22 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use dovetail_solver::model::pod::{Owner, PodSpec as ModelSpec};
-use dovetail_solver::model::requirement::{
-    Labels, NodeSelectorTerm as ModelTerm, NodeSelectorTerms, Operator, Requirement, Requirements, ValueSet,
-};
-use dovetail_solver::model::rules::PodRules;
+use dovetail_solver::model::requirement::Labels;
 use dovetail_solver::model::taint::{TaintEffect, Toleration as ModelToleration, TolerationOperator};
 
 use super::admission::Admission;
-use super::labels::{normal_key, normal_selector};
+use super::expression::node_terms;
+use super::labels::normal_selector;
 use super::requests::effective;
+use super::rules::{Subject, Surroundings};
 use crate::cluster::objects::meta::{Amounts, OwnerReference};
-use crate::cluster::objects::pod::{Expression, NodeSelector, NodeSelectorTerm, PodSpec, Toleration};
+use crate::cluster::objects::pod::{PodSpec, Toleration};
 
 /// Makes the model's pod specs, one value for all pods that are alike.
 #[derive(Debug)]
 pub struct PodSpecs<'i> {
     admission: &'i Admission<'i>,
+    surroundings: &'i Surroundings,
     /// By the addresses of what the index shares already, so that of a workload's pods only the first is converted.
     converted: HashMap<Key, Result<Arc<ModelSpec>, String>>,
     distinct: HashSet<Arc<ModelSpec>>,
@@ -53,9 +53,10 @@ pub struct Wanted<'i> {
 impl<'i> PodSpecs<'i> {
     /// Nothing converted yet.
     #[must_use]
-    pub fn new(admission: &'i Admission<'i>) -> Self {
+    pub fn new(admission: &'i Admission<'i>, surroundings: &'i Surroundings) -> Self {
         Self {
             admission,
+            surroundings,
             converted: HashMap::new(),
             distinct: HashSet::new(),
         }
@@ -93,6 +94,20 @@ impl<'i> PodSpecs<'i> {
         self.convert(wanted, allocated)
     }
 
+    /// The spec of pods that a template would make.
+    ///
+    /// # Errors
+    /// What in it makes no sense.
+    pub fn of_template(
+        &mut self,
+        template: &Arc<PodSpec>,
+        subject: Subject<'_>,
+    ) -> Result<Arc<ModelSpec>, String> {
+        let admitted = self.admission.admit(template, subject.namespace, false);
+        let spec = model_spec(&admitted, subject, self.surroundings, &BTreeMap::new())?;
+        Ok(self.share(spec))
+    }
+
     /// The one shared value that equals this.
     pub fn share(&mut self, spec: ModelSpec) -> Arc<ModelSpec> {
         if let Some(present) = self.distinct.get(&spec) {
@@ -111,7 +126,12 @@ impl<'i> PodSpecs<'i> {
         let admitted = self
             .admission
             .admit(wanted.spec, wanted.namespace, wanted.has_passed);
-        let spec = model_spec(&admitted, wanted.labels, wanted.owner.map(Arc::as_ref), allocated)?;
+        let subject = Subject {
+            namespace: wanted.namespace,
+            labels: wanted.labels,
+            owner: wanted.owner.map(Arc::as_ref),
+        };
+        let spec = model_spec(&admitted, subject, self.surroundings, allocated)?;
         Ok(self.share(spec))
     }
 }
@@ -119,89 +139,29 @@ impl<'i> PodSpecs<'i> {
 /// An admitted spec in the model's words.
 ///
 /// # Errors
-/// A node affinity that makes no sense.
+/// The path of the value that makes no sense, and what was expected.
 pub fn model_spec(
     spec: &PodSpec,
-    labels: &Labels,
-    owner: Option<&OwnerReference>,
+    subject: Subject<'_>,
+    surroundings: &Surroundings,
     allocated: &BTreeMap<String, Amounts>,
 ) -> Result<ModelSpec, String> {
+    const REQUIRED: &str = "affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution";
+    let node_affinity = spec.affinity.node_affinity.required.as_ref();
     Ok(ModelSpec {
         requests: effective(spec, allocated),
         node_selector: normal_selector(&spec.node_selector),
-        node_affinity: spec
-            .affinity
-            .node_affinity
-            .required
-            .as_ref()
-            .map(node_affinity)
+        node_affinity: node_affinity
+            .map(|selector| node_terms(selector).map_err(|message| format!("{REQUIRED}.{message}")))
             .transpose()?,
         tolerations: spec.tolerations.iter().filter_map(toleration).collect(),
         priority: spec.priority.unwrap_or(0),
-        labels: labels.clone(),
-        owner: owner.map(|owner| Owner {
+        labels: subject.labels.clone(),
+        owner: subject.owner.map(|owner| Owner {
             kind: owner.kind.clone(),
             name: owner.name.clone(),
         }),
-        rules: PodRules::default(),
-    })
-}
-
-/// Required node affinity: terms that are OR-ed.
-///
-/// # Errors
-/// The path of the expression that makes no sense, and why.
-pub fn node_affinity(selector: &NodeSelector) -> Result<NodeSelectorTerms, String> {
-    const PATH: &str =
-        "affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms";
-    selector
-        .node_selector_terms
-        .iter()
-        .enumerate()
-        .map(|(at, written)| term(written).map_err(|message| format!("{PATH}[{at}].{message}")))
-        .collect::<Result<_, _>>()
-        .map(NodeSelectorTerms)
-}
-
-fn term(written: &NodeSelectorTerm) -> Result<ModelTerm, String> {
-    let expressions = written
-        .match_expressions
-        .iter()
-        .enumerate()
-        .map(|(at, expression)| {
-            requirement(expression).map_err(|message| format!("matchExpressions[{at}]: {message}"))
-        })
-        .collect::<Result<Vec<_>, _>>()?;
-    let expressions = Requirements::of(&expressions).map_err(|error| format!("matchExpressions: {error}"))?;
-    let mut node_name: Option<ValueSet> = None;
-    for (at, field) in written.match_fields.iter().enumerate() {
-        let named = |message: &str| format!("matchFields[{at}]: {message}");
-        if field.key != "metadata.name" {
-            return Err(named("expected the key metadata.name"));
-        }
-        let set = requirement(field).map_err(|message| named(&message))?;
-        let set = ValueSet::of(&set).map_err(|error| named(&error.to_string()))?;
-        node_name = Some(node_name.map_or_else(|| set.clone(), |present| present.intersect(&set)));
-    }
-    Ok(ModelTerm {
-        expressions,
-        node_name,
-    })
-}
-
-fn requirement(expression: &Expression) -> Result<Requirement, String> {
-    let operator = Operator::parse(&expression.operator)
-        // Karpenter's own two are not Kubernetes'.
-        .filter(|operator| !matches!(operator, Operator::Gte | Operator::Lte))
-        .ok_or_else(|| {
-            let found: String = expression.operator.chars().take(40).collect();
-            format!("expected an operator (In, NotIn, Exists, DoesNotExist, Gt, Lt), found \"{found}\"")
-        })?;
-    Ok(Requirement {
-        key: normal_key(&expression.key).to_owned(),
-        operator,
-        values: expression.values.clone(),
-        min_values: None,
+        rules: surroundings.rules(spec, subject)?,
     })
 }
 
@@ -227,11 +187,17 @@ pub fn toleration(written: &Toleration) -> Option<ModelToleration> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cluster::index::Index;
     use serde_json::json;
 
     fn spec(yaml: serde_json::Value) -> Result<ModelSpec, String> {
         let spec: PodSpec = serde_json::from_value(yaml).unwrap();
-        model_spec(&spec, &Labels::new(), None, &BTreeMap::new())
+        let subject = Subject {
+            namespace: "default",
+            labels: &Labels::new(),
+            owner: None,
+        };
+        model_spec(&spec, subject, &Surroundings::of(&Index::new()), &BTreeMap::new())
     }
 
     #[test]

@@ -15,8 +15,7 @@ use dovetail_solver::model::requirement::Labels;
 use crate::api::{self, NodeHour, Overhead, SolverSettings, effort};
 use crate::cluster::diagnostics::{Note, Reason};
 use crate::cluster::index::Index;
-use crate::cluster::objects::pod::Expression;
-use crate::cluster::objects::workload::Selector;
+use crate::cluster::objects::affinity::{Expression, LabelSelector};
 
 /// What the policies in use come to.
 #[derive(Clone, Debug, Default)]
@@ -179,7 +178,7 @@ impl<'i> Policy<'i> {
             .collect();
         // Of labels an empty selector selects all, unlike a workload's.
         match_labels.is_empty() && match_expressions.is_empty()
-            || Selector {
+            || LabelSelector {
                 match_labels,
                 match_expressions,
             }

@@ -4,9 +4,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use dovetail_solver::model::rules::PodRules;
+
 use crate::cluster::diagnostics::{Note, Reason};
 use crate::cluster::objects::meta::OwnerReference;
-use crate::cluster::objects::pod::{Container, PodSpec};
+use crate::cluster::objects::pod::PodSpec;
 
 /// A rule that is not weighed; in the order in which notes appear.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -46,30 +48,24 @@ impl Rule {
         )
     }
 
-    fn all_of(spec: &PodSpec) -> Vec<Self> {
-        let spreads = &spec.topology_spread_constraints;
-        let is_soft = |when: &str| when == "ScheduleAnyway";
-        let has_port = |container: &Container| !container.ports.is_empty();
-        let (near, apart) = (&spec.affinity.pod_affinity, &spec.affinity.pod_anti_affinity);
+    /// What of these is there.
+    fn all_of(spec: &PodSpec, rules: &PodRules) -> Vec<Self> {
         [
-            (
-                Self::HardSpread,
-                spreads.iter().any(|spread| !is_soft(&spread.when_unsatisfiable)),
-            ),
-            (Self::Affinity, near.required > 0),
-            (Self::AntiAffinity, apart.required > 0),
+            (Self::HardSpread, rules.spread.iter().any(|spread| spread.is_hard)),
+            (Self::Affinity, !rules.affinity.is_empty()),
+            (Self::AntiAffinity, !rules.anti_affinity.is_empty()),
             (Self::Volumes, !spec.volumes.is_empty()),
-            (
-                Self::HostPorts,
-                spec.containers.iter().chain(&spec.init_containers).any(has_port),
-            ),
+            (Self::HostPorts, !rules.host_ports.is_empty()),
             (Self::ResourceClaims, spec.resource_claims > 0),
             (
                 Self::SoftSpread,
-                spreads.iter().any(|spread| is_soft(&spread.when_unsatisfiable)),
+                rules.spread.iter().any(|spread| !spread.is_hard),
             ),
-            (Self::PreferredNodes, spec.affinity.node_affinity.preferred > 0),
-            (Self::PreferredPods, near.preferred + apart.preferred > 0),
+            (Self::PreferredNodes, !rules.preferred_nodes.is_empty()),
+            (
+                Self::PreferredPods,
+                !rules.preferred_affinity.is_empty() || !rules.preferred_anti_affinity.is_empty(),
+            ),
         ]
         .into_iter()
         .filter_map(|(rule, is_there)| is_there.then_some(rule))
@@ -88,12 +84,13 @@ impl Unweighed {
     pub fn count(
         &mut self,
         spec: &PodSpec,
+        rules: &PodRules,
         namespace: &str,
         name: &str,
         owner: Option<&OwnerReference>,
         pods: u64,
     ) {
-        for rule in Rule::all_of(spec) {
+        for rule in Rule::all_of(spec, rules) {
             let (count, workloads) = self.by_rule.entry(rule).or_default();
             *count += pods;
             workloads.insert(match owner {
@@ -141,26 +138,41 @@ fn listed(workloads: &BTreeSet<String>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use dovetail_solver::model::rules::PodRules;
+
     use crate::cluster::diagnostics::Severity;
     use serde_json::json;
 
+    fn read(spec: serde_json::Value) -> (PodSpec, PodRules) {
+        let spec: PodSpec = serde_json::from_value(spec).unwrap();
+        let subject = Subject {
+            namespace: "shop",
+            labels: &Labels::new(),
+            owner: None,
+        };
+        let rules = Surroundings::of(&Index::new()).rules(&spec, subject).unwrap();
+        (spec, rules)
+    }
+
     #[test]
     fn one_note_a_rule_with_pods_and_workloads() {
-        let spread: PodSpec =
-            serde_json::from_value(json!({"topologySpreadConstraints": [{"topologyKey": "z"}, {"whenUnsatisfiable": "ScheduleAnyway"}]})).unwrap();
-        let port: PodSpec = serde_json::from_value(
-            json!({"containers": [{"ports": [{"hostPort": 80}, {"containerPort": 1}]}]}),
-        )
-        .unwrap();
+        let spread = json!([{"topologyKey": "z", "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule"},
+            {"topologyKey": "z", "maxSkew": 1, "whenUnsatisfiable": "ScheduleAnyway"}]);
+        let spread = json!({"topologySpreadConstraints": spread});
+        let port = json!({"containers": [{"ports": [{"hostPort": 80}, {"containerPort": 1}]}]});
         let owner = OwnerReference {
             kind: "ReplicaSet".to_owned(),
             name: "web".to_owned(),
             controller: true,
         };
         let mut unweighed = Unweighed::default();
-        unweighed.count(&spread, "shop", "web-0", Some(&owner), 11);
-        unweighed.count(&spread, "shop", "bare", None, 1);
-        unweighed.count(&port, "shop", "bare", None, 1);
+        let mut count = |spec: &serde_json::Value, name: &str, owner, pods| {
+            let (spec, rules) = read(spec.clone());
+            unweighed.count(&spec, &rules, "shop", name, owner, pods);
+        };
+        count(&spread, "web-0", Some(&owner), 11);
+        count(&spread, "bare", None, 1);
+        count(&port, "bare", None, 1);
         let notes = unweighed.notes();
         let said: Vec<(Severity, u64)> = notes.iter().map(|note| (note.severity, note.count)).collect();
         assert_eq!(
@@ -177,10 +189,8 @@ mod tests {
 
     #[test]
     fn a_plain_pod_has_no_rules() {
-        let plain: PodSpec = serde_json::from_value(
-            json!({"containers": [{"ports": [{"containerPort": 80}]}], "volumes": [{"emptyDir": {}}]}),
-        )
-        .unwrap();
-        assert!(Rule::all_of(&plain).is_empty());
+        let (plain, rules) =
+            read(json!({"containers": [{"ports": [{"containerPort": 80}]}], "volumes": [{"emptyDir": {}}]}));
+        assert!(Rule::all_of(&plain, &rules).is_empty());
     }
 }

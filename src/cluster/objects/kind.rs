@@ -54,6 +54,8 @@ kinds! {
     Pod "" "pods" ["po"] true;
     /// Names together.
     Namespace "" "namespaces" ["ns"] false;
+    /// A name for some pods.
+    Service "" "services" ["svc"] true;
     /// Defaults of a namespace.
     LimitRange "" "limitranges" ["limits"] true;
     /// A volume that is asked for.

@@ -4,10 +4,12 @@
 //! doesn't know are named. Kinds whose rules aren't weighed yet are held as they are.
 
 pub mod admission;
+pub mod affinity;
 pub mod kind;
 pub mod meta;
 pub mod node;
 pub mod pod;
+pub mod referred;
 pub mod workload;
 
 use serde::de::DeserializeOwned;
@@ -20,6 +22,7 @@ pub use kind::Kind;
 use meta::ObjectName;
 use node::Node;
 use pod::{Pod, WrittenPod};
+use referred::Referred;
 use workload::{DaemonSet, Job, PodTemplateObject, Replicated};
 
 /// One object.
@@ -53,6 +56,8 @@ pub enum Object {
     PackingPolicy(Box<api::PackingPolicy>),
     /// A Catalog.
     Catalog(Box<api::Catalog>),
+    /// An object that others refer to.
+    Referred(Kind, Box<Referred>),
     /// A kind that no rule reads yet.
     Held(Kind, Box<Value>),
 }
@@ -160,8 +165,14 @@ fn build(kind: Kind, tree: Value, unknown: &mut Vec<String>) -> Result<Object, (
         Kind::EC2NodeClass => Object::NodeClass(read_strictly(tree, unknown)?),
         Kind::PackingPolicy => Object::PackingPolicy(read_strictly(tree, unknown)?),
         Kind::Catalog => Object::Catalog(read_strictly(tree, unknown)?),
+        Kind::Namespace => referred(kind, Referred::Namespace(read(tree)?)),
+        Kind::Service => referred(kind, Referred::Service(read(tree)?)),
         _ => Object::Held(kind, Box::new(tree)),
     })
+}
+
+fn referred(kind: Kind, object: Referred) -> Object {
+    Object::Referred(kind, Box::new(object))
 }
 
 /// Reads the fields that planning knows and leaves the rest.
@@ -381,6 +392,7 @@ impl Object {
                 one.metadata == two.metadata && one.spec == two.spec && one.status == two.status
             }
             (Self::Catalog(one), Self::Catalog(two)) => one.metadata == two.metadata && one.spec == two.spec,
+            (Self::Referred(_, one), Self::Referred(_, two)) => one == two,
             (Self::Held(_, one), Self::Held(_, two)) => one == two,
             _ => false,
         }

@@ -1,7 +1,7 @@
 //! Pods and pod templates, as far as planning reads them.
 //!
 //! A [`PodSpec`] holds what pods of one workload have in common, so that they can share one value: the node is taken out,
-//! volumes and ports that no rule reads are dropped when it is read.
+//! volumes that no rule reads are dropped when it is read. What it asks of its place beside that is in [`super::affinity`].
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,6 +10,7 @@ use dovetail_solver::model::requirement::Labels;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
+use super::affinity::{Affinity, TopologySpread};
 use super::meta::{Amounts, Metadata, OwnerReference, or_default};
 
 /// A pod.
@@ -226,13 +227,6 @@ fn placed_volumes<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<V
     Ok(volumes)
 }
 
-fn host_ports<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<Port>, D::Error> {
-    let mut ports = Option::<Vec<Port>>::deserialize(deserializer)?.unwrap_or_default();
-    ports.retain(|port| port.host_port.is_some_and(|number| number != 0));
-    ports.shrink_to_fit();
-    Ok(ports)
-}
-
 /// A container, as far as it needs something of its node.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -246,8 +240,8 @@ pub struct Container {
     /// `Always` makes an init container a sidecar.
     #[serde(default)]
     pub restart_policy: Option<String>,
-    /// Ports it takes on its node.
-    #[serde(default, deserialize_with = "host_ports")]
+    /// Its ports.
+    #[serde(default, deserialize_with = "or_default")]
     pub ports: Vec<Port>,
 }
 
@@ -270,11 +264,14 @@ pub struct ContainerResources {
     pub limits: Amounts,
 }
 
-/// A port on the node.
+/// A port of a container.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Port {
-    /// Which.
+    /// In the container.
+    #[serde(default)]
+    pub container_port: Option<u16>,
+    /// On the node; none, or 0: it takes none there.
     #[serde(default)]
     pub host_port: Option<u16>,
     /// On which address of the node; all, where nothing is said.
@@ -283,88 +280,6 @@ pub struct Port {
     /// `TCP`, `UDP` or `SCTP`.
     #[serde(default)]
     pub protocol: Option<String>,
-}
-
-/// Rules about nodes and other pods.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Affinity {
-    /// About nodes.
-    #[serde(default, deserialize_with = "or_default")]
-    pub node_affinity: NodeAffinity,
-    /// To be near other pods.
-    #[serde(default, deserialize_with = "or_default")]
-    pub pod_affinity: PodAffinity,
-    /// To be apart from other pods.
-    #[serde(default, deserialize_with = "or_default")]
-    pub pod_anti_affinity: PodAffinity,
-}
-
-/// Which nodes.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
-pub struct NodeAffinity {
-    /// One of these terms must match.
-    #[serde(default, rename = "requiredDuringSchedulingIgnoredDuringExecution")]
-    pub required: Option<NodeSelector>,
-    /// How many terms are preferred.
-    #[serde(
-        default,
-        rename = "preferredDuringSchedulingIgnoredDuringExecution",
-        deserialize_with = "count"
-    )]
-    pub preferred: usize,
-}
-
-/// Terms that are OR-ed.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct NodeSelector {
-    /// The terms.
-    #[serde(default, deserialize_with = "or_default")]
-    pub node_selector_terms: Vec<NodeSelectorTerm>,
-}
-
-/// Requirements that are AND-ed.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct NodeSelectorTerm {
-    /// Of labels.
-    #[serde(default, deserialize_with = "or_default")]
-    pub match_expressions: Vec<Expression>,
-    /// Of fields.
-    #[serde(default, deserialize_with = "or_default")]
-    pub match_fields: Vec<Expression>,
-}
-
-/// One requirement as written.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
-pub struct Expression {
-    /// Label or field.
-    pub key: String,
-    /// How it is compared.
-    pub operator: String,
-    /// With what.
-    #[serde(default, deserialize_with = "or_default")]
-    pub values: Vec<String>,
-}
-
-/// How many rules there are about other pods; their contents are read when they are weighed.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
-pub struct PodAffinity {
-    /// Must hold.
-    #[serde(
-        default,
-        rename = "requiredDuringSchedulingIgnoredDuringExecution",
-        deserialize_with = "count"
-    )]
-    pub required: usize,
-    /// Should hold.
-    #[serde(
-        default,
-        rename = "preferredDuringSchedulingIgnoredDuringExecution",
-        deserialize_with = "count"
-    )]
-    pub preferred: usize,
 }
 
 /// A toleration as written.
@@ -389,18 +304,6 @@ pub struct Toleration {
 pub struct SchedulingGate {
     /// What.
     pub name: String,
-}
-
-/// One topology spread constraint, as far as its being there is concerned.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct TopologySpread {
-    /// The label whose values are the domains.
-    #[serde(default, deserialize_with = "or_default")]
-    pub topology_key: String,
-    /// `DoNotSchedule` (also where nothing is said) or `ScheduleAnyway`.
-    #[serde(default, deserialize_with = "or_default")]
-    pub when_unsatisfiable: String,
 }
 
 /// A volume that may bind a pod to a place.

@@ -1,11 +1,11 @@
 //! Workloads: what brings pods, and how many.
 
-use dovetail_solver::model::requirement::Labels;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
+use super::affinity::LabelSelector;
 use super::meta::{Condition, Metadata, or_default};
-use super::pod::{Expression, PodTemplate};
+use super::pod::PodTemplate;
 
 /// Deployment, ReplicaSet, ReplicationController or StatefulSet.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -23,9 +23,9 @@ pub struct ReplicatedSpec {
     /// How many pods; one where nothing is said.
     #[serde(default)]
     pub replicas: Option<i32>,
-    /// Which pods are its own.
+    /// Which pods are its own; empty of a ReplicationController, which writes the labels without `matchLabels`.
     #[serde(default, deserialize_with = "or_default")]
-    pub selector: Selector,
+    pub selector: LabelSelector,
     /// What its pods are.
     pub template: PodTemplate,
     /// Number of the first pod (StatefulSet).
@@ -39,45 +39,6 @@ pub struct Ordinals {
     /// The first number.
     #[serde(default, deserialize_with = "or_default")]
     pub start: i32,
-}
-
-/// Which pods; a ReplicationController writes the labels without `matchLabels`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Selector {
-    /// Labels with exactly these values.
-    #[serde(default, deserialize_with = "or_default")]
-    pub match_labels: Labels,
-    /// More conditions on labels.
-    #[serde(default, deserialize_with = "or_default")]
-    pub match_expressions: Vec<Expression>,
-}
-
-impl Selector {
-    /// Whether it selects a pod of these labels. One without any condition selects none.
-    #[must_use]
-    pub fn selects(&self, labels: &Labels) -> bool {
-        let Self {
-            match_labels,
-            match_expressions,
-        } = self;
-        if match_labels.is_empty() && match_expressions.is_empty() {
-            return false;
-        }
-        match_labels
-            .iter()
-            .all(|(key, value)| labels.get(key) == Some(value))
-            && match_expressions.iter().all(|expression| {
-                let value = labels.get(&expression.key);
-                match expression.operator.as_str() {
-                    "In" => value.is_some_and(|value| expression.values.contains(value)),
-                    "NotIn" => !value.is_some_and(|value| expression.values.contains(value)),
-                    "Exists" => value.is_some(),
-                    "DoesNotExist" => value.is_none(),
-                    _ => false,
-                }
-            })
-    }
 }
 
 /// A DaemonSet.

@@ -20,6 +20,7 @@ use super::convert::node::machines;
 use super::convert::node_class::classes;
 use super::convert::pod::PodSpecs;
 use super::convert::policy::policies;
+use super::convert::rules::Surroundings;
 use super::diagnostics::{Note, Reason};
 use super::index::Index;
 use super::objects::Kind;
@@ -86,10 +87,11 @@ pub fn freeze(index: &Index, options: &FreezeOptions) -> Result<Frozen, FreezeEr
     let launching = pools::convert(index, &machines, &catalogue, classes, &policies, &mut notes);
 
     let admission = Admission::new(index);
-    let mut specs = PodSpecs::new(&admission);
-    let (daemon_sets, said) = daemon_sets(index, &admission, &mut specs);
+    let surroundings = Surroundings::of(index);
+    let mut specs = PodSpecs::new(&admission, &surroundings);
+    let (daemon_sets, said) = daemon_sets(index, &admission, &surroundings, &mut specs);
     notes.extend(said);
-    let pods = pods::convert(index, &nodes, &admission, &mut specs, &mut notes);
+    let pods = pods::convert(index, &nodes, &mut specs, &mut notes);
     for kind in [Kind::NodeOverlay, Kind::CapacityBuffer, Kind::ProvisioningRequest] {
         let count = index.held(kind).map_or(0, std::collections::BTreeMap::len);
         if count > 0 {

@@ -10,8 +10,8 @@ use dovetail_solver::model::pod::{Pod as ModelPod, PodPlace, PodSpec as ModelSpe
 use dovetail_solver::model::requirement::ValueSet;
 use dovetail_solver::model::resources::Resources;
 
-use crate::cluster::convert::admission::Admission;
-use crate::cluster::convert::pod::{PodSpecs, Wanted, model_spec};
+use crate::cluster::convert::pod::{PodSpecs, Wanted};
+use crate::cluster::convert::rules::Subject;
 use crate::cluster::convert::unweighed::Unweighed;
 use crate::cluster::convert::workload::{Expansion, expansions, negative_counts};
 use crate::cluster::diagnostics::{Note, Reason};
@@ -27,7 +27,6 @@ const MOST_EXPANDED: u64 = 1_000_000;
 pub(super) fn convert<'i>(
     index: &'i Index,
     nodes: &[Node],
-    admission: &'i Admission<'i>,
     specs: &mut PodSpecs<'i>,
     notes: &mut Vec<Note>,
 ) -> Vec<ModelPod> {
@@ -63,7 +62,7 @@ pub(super) fn convert<'i>(
             notes.push(expansion.located(note));
             continue;
         }
-        if let Err(message) = converter.expand(&expansion, admission) {
+        if let Err(message) = converter.expand(&expansion) {
             let message = format!("spec.template.spec.{message}; its pods are left out");
             notes.push(expansion.located(Note::error(Reason::Malformed, message)));
         }
@@ -198,7 +197,7 @@ impl<'i> Converter<'i, '_> {
         if needs_place {
             let owner = pod.controller.as_deref();
             self.unweighed
-                .count(&pod.spec, &name.namespace, &name.name, owner, 1);
+                .count(&pod.spec, &spec.rules, &name.namespace, &name.name, owner, 1);
         }
         self.found.push(ModelPod {
             name: PodName::new(&*name.namespace, &*name.name),
@@ -258,25 +257,31 @@ impl<'i> Converter<'i, '_> {
         })
     }
 
-    fn expand(&mut self, expansion: &Expansion<'i>, admission: &Admission<'i>) -> Result<(), String> {
+    fn expand(&mut self, expansion: &Expansion<'i>) -> Result<(), String> {
         let ObjectName { namespace, name } = expansion.name;
         let owner = expansion.owner();
-        let written = &expansion.template.spec;
-        let admitted = admission.admit(written, namespace, false);
-        let spec = model_spec(
-            &admitted,
-            &expansion.template.metadata.labels,
-            Some(&owner),
-            &BTreeMap::new(),
+        let template = expansion.template;
+        let spec = self.specs.of_template(
+            &template.spec,
+            Subject {
+                namespace,
+                labels: &template.metadata.labels,
+                owner: Some(&owner),
+            },
         )?;
-        let spec = self.specs.share(spec);
         if opted_out(&spec) {
             self.tally(NotPlanned::OptedOut, expansion.name);
             return Ok(());
         }
         let prefix = self.free_prefix(expansion);
-        self.unweighed
-            .count(written, namespace, name, Some(&owner), expansion.count);
+        self.unweighed.count(
+            &template.spec,
+            &spec.rules,
+            namespace,
+            name,
+            Some(&owner),
+            expansion.count,
+        );
         for number in expansion.first..expansion.first.saturating_add(expansion.count) {
             self.found.push(ModelPod {
                 name: PodName::new(&**namespace, format!("{prefix}-{number}")),

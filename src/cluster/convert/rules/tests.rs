@@ -1,0 +1,255 @@
+//! Rules of pods that people write.
+
+use super::*;
+use crate::cluster::manifests::read_bytes;
+use dovetail_solver::model::rules::{HostPort, Protocol};
+use dovetail_solver::model::selector::{Namespaces, PodSelector};
+use serde_json::{Value, json};
+
+fn web() -> Labels {
+    [("app", "web"), ("tier", "front"), ("pod-template-hash", "7f9")]
+        .map(|(key, value)| (key.to_owned(), value.to_owned()))
+        .into()
+}
+
+fn rules_among(yaml: &str, spec: Value) -> Result<PodRules, String> {
+    let read = read_bytes("input", yaml.as_bytes(), &[]).unwrap();
+    assert!(read.diagnostics.is_empty(), "{:?}", read.diagnostics);
+    let spec: PodSpec = serde_json::from_value(spec).unwrap();
+    let subject = Subject {
+        namespace: "shop",
+        labels: &web(),
+        owner: None,
+    };
+    Surroundings::of(&read.index).rules(&spec, subject)
+}
+
+fn rules(spec: Value) -> PodRules {
+    rules_among("", spec).unwrap()
+}
+
+fn wrong(spec: Value) -> String {
+    rules_among("", spec).unwrap_err()
+}
+
+fn spread(more: &Value) -> Value {
+    let mut constraint = json!({"topologyKey": "topology.kubernetes.io/zone", "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": {"matchLabels": {"app": "web"}}});
+    for (key, value) in more.as_object().unwrap() {
+        constraint[key] = value.clone();
+    }
+    json!({"topologySpreadConstraints": [constraint]})
+}
+
+fn labels_of(selector: &PodSelector) -> String {
+    let requirements = selector.labels.as_ref().unwrap();
+    let one = |(key, set): (&str, &dyn std::fmt::Display)| format!("{key} {set}");
+    let all: Vec<String> = requirements.iter().map(|(key, set)| one((key, set))).collect();
+    all.join(", ")
+}
+
+#[test]
+fn a_spread_constraint_is_read_with_its_usual_policies() {
+    let found = &rules(spread(&json!({"minDomains": 3}))).spread[0];
+    assert_eq!(
+        (found.max_skew, found.min_domains, found.is_hard),
+        (1, Some(3), true)
+    );
+    assert!(found.honours_affinity && !found.honours_taints);
+    assert_eq!(
+        found.selector.namespaces,
+        Namespaces::These(["shop".to_owned()].into())
+    );
+    assert_eq!(labels_of(&found.selector), "app in [web]");
+
+    let other = json!({"nodeAffinityPolicy": "Ignore", "nodeTaintsPolicy": "Honor", "whenUnsatisfiable": "ScheduleAnyway",
+        "topologyKey": "failure-domain.beta.kubernetes.io/zone"});
+    let found = &rules(spread(&other)).spread[0];
+    assert!(!found.is_hard && !found.honours_affinity && found.honours_taints);
+    assert_eq!(found.topology_key, "topology.kubernetes.io/zone");
+}
+
+#[test]
+fn match_label_keys_narrow_the_selector_to_the_pods_own_values() {
+    let keys = json!({"matchLabelKeys": ["pod-template-hash", "missing"]});
+    let found = &rules(spread(&keys)).spread[0];
+    assert_eq!(
+        labels_of(&found.selector),
+        "app in [web], pod-template-hash in [7f9]"
+    );
+    let none = json!({"labelSelector": null, "matchLabelKeys": ["pod-template-hash"]});
+    assert_eq!(rules(spread(&none)).spread[0].selector.labels, None);
+    let all = &rules(spread(&json!({"labelSelector": {}}))).spread[0];
+    assert!(all.selector.matches("shop", &Labels::new()) && !all.selector.matches("other", &Labels::new()));
+}
+
+#[test]
+fn a_bad_constraint_is_named_with_its_path() {
+    for (more, message) in [
+        (
+            json!({"maxSkew": 0}),
+            "topologySpreadConstraints[0].maxSkew: expected a whole number from 1",
+        ),
+        (
+            json!({"whenUnsatisfiable": "Never"}),
+            "topologySpreadConstraints[0].whenUnsatisfiable: expected DoNotSchedule or ScheduleAnyway, found \"Never\"",
+        ),
+        (
+            json!({"minDomains": -1}),
+            "topologySpreadConstraints[0].minDomains",
+        ),
+        (
+            json!({"minDomains": 2, "whenUnsatisfiable": "ScheduleAnyway"}),
+            "topologySpreadConstraints[0].minDomains: only with",
+        ),
+        (
+            json!({"nodeTaintsPolicy": "x"}),
+            "nodeTaintsPolicy: expected Honor or Ignore",
+        ),
+        (json!({"topologyKey": ""}), "topologyKey: expected a label key"),
+        (
+            json!({"labelSelector": {"matchExpressions": [{"key": "a", "operator": "Gt", "values": ["1"]}]}}),
+            "[0].labelSelector.matchExpressions[0]: expected an operator (In, NotIn, Exists, DoesNotExist)",
+        ),
+    ] {
+        let found = wrong(spread(&more));
+        assert!(found.contains(message), "{found}");
+    }
+}
+
+const NAMESPACES: &str = "\
+apiVersion: v1
+kind: Namespace
+metadata: {name: shop, labels: {team: web}}
+---
+apiVersion: v1
+kind: Namespace
+metadata: {name: pay, labels: {team: web}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: p, namespace: ops}
+spec: {}
+";
+
+fn near(more: &Value) -> Value {
+    let mut term =
+        json!({"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": "db"}}});
+    for (key, value) in more.as_object().unwrap() {
+        term[key] = value.clone();
+    }
+    json!({"affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}})
+}
+
+fn namespaces_of(more: &Value) -> Namespaces {
+    let rules = rules_among(NAMESPACES, near(more)).unwrap();
+    rules.affinity[0].selector.namespaces.clone()
+}
+
+#[test]
+fn a_terms_namespaces_are_named_or_selected_or_its_own() {
+    let these = |names: &[&str]| Namespaces::These(names.iter().map(|name| (*name).to_owned()).collect());
+    assert_eq!(namespaces_of(&json!({})), these(&["shop"]));
+    assert_eq!(namespaces_of(&json!({"namespaces": ["x"]})), these(&["x"]));
+    assert_eq!(namespaces_of(&json!({"namespaceSelector": {}})), Namespaces::All);
+    let team = json!({"matchLabels": {"team": "web"}});
+    assert_eq!(
+        namespaces_of(&json!({"namespaceSelector": team, "namespaces": ["x"]})),
+        these(&["pay", "shop", "x"])
+    );
+    let by_name = json!({"matchLabels": {"kubernetes.io/metadata.name": "ops"}});
+    assert_eq!(
+        namespaces_of(&json!({"namespaceSelector": by_name})),
+        these(&["ops"])
+    );
+    let nowhere = json!({"matchLabels": {"team": "nobody"}});
+    assert_eq!(namespaces_of(&json!({"namespaceSelector": nowhere})), these(&[]));
+}
+
+#[test]
+fn a_term_may_want_pods_that_are_like_the_pod_or_unlike_it() {
+    let keys = json!({"matchLabelKeys": ["tier"], "mismatchLabelKeys": ["pod-template-hash", "missing"]});
+    let found = &rules(near(&keys)).affinity[0];
+    assert_eq!(
+        labels_of(&found.selector),
+        "app in [db], pod-template-hash not in [7f9], tier in [front]"
+    );
+    assert!(
+        rules(near(&json!({"labelSelector": null}))).affinity[0]
+            .selector
+            .labels
+            .is_none()
+    );
+}
+
+#[test]
+fn preferences_have_weights() {
+    let term = json!({"topologyKey": "kubernetes.io/hostname", "labelSelector": {}});
+    let spec = |weight: u32| {
+        json!({"affinity": {
+            "nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [
+                {"weight": weight, "preference": {"matchExpressions": [{"key": "beta.kubernetes.io/arch", "operator": "In", "values": ["arm64"]}]}},
+                {"weight": 1, "preference": {}}]},
+            "podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 7, "podAffinityTerm": term}]}}})
+    };
+    let found = rules(spec(50));
+    assert_eq!(found.preferred_nodes.len(), 1);
+    assert_eq!(found.preferred_nodes[0].weight, 50);
+    assert!(
+        found.preferred_nodes[0]
+            .wish
+            .expressions
+            .get("kubernetes.io/arch")
+            .is_some()
+    );
+    assert_eq!(found.preferred_anti_affinity[0].weight, 7);
+    assert_eq!(
+        wrong(spec(101)),
+        "affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].weight: \
+         expected a whole number from 1 to 100, found 101"
+    );
+    let message = wrong(near(&json!({"topologyKey": ""})));
+    assert!(message.contains("podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].topologyKey"));
+}
+
+#[test]
+fn host_ports_are_those_that_are_taken_while_the_pod_runs() {
+    let ports = |spec| rules(spec).host_ports;
+    let port = |number, protocol, address: Option<&str>| HostPort {
+        number,
+        protocol,
+        address: address.map(str::to_owned),
+    };
+    let spec = json!({
+        "containers": [{"ports": [{"containerPort": 80, "hostPort": 8080}, {"containerPort": 81}, {"hostPort": 53, "protocol": "UDP", "hostIP": "10.0.0.1"}]},
+            {"ports": [{"hostPort": 8080, "hostIP": "0.0.0.0"}]}],
+        "initContainers": [{"ports": [{"hostPort": 1}]}, {"restartPolicy": "Always", "ports": [{"hostPort": 2, "hostIP": "::"}]}]});
+    assert_eq!(
+        ports(spec),
+        [
+            port(2, Protocol::Tcp, None),
+            port(53, Protocol::Udp, Some("10.0.0.1")),
+            port(8080, Protocol::Tcp, None),
+        ]
+    );
+    let on_host = json!({"hostNetwork": true, "containers": [{"ports": [{"containerPort": 9100}]}]});
+    assert_eq!(ports(on_host), [port(9100, Protocol::Tcp, None)]);
+    let odd = json!({"containers": [{}, {"ports": [{"hostPort": 1, "protocol": "ICMP"}]}]});
+    assert_eq!(
+        wrong(odd),
+        "containers[1].ports[0].protocol: expected TCP, UDP or SCTP, found \"ICMP\""
+    );
+}
+
+#[test]
+fn the_order_in_which_rules_are_written_makes_no_difference() {
+    let (zone, host) = (
+        json!({"topologyKey": "z", "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule"}),
+        json!({"topologyKey": "h", "maxSkew": 2, "whenUnsatisfiable": "ScheduleAnyway"}),
+    );
+    assert_eq!(
+        rules(json!({"topologySpreadConstraints": [zone, host]})),
+        rules(json!({"topologySpreadConstraints": [host, zone, zone]}))
+    );
+    assert!(rules(json!({})).is_empty());
+}
