@@ -32,6 +32,7 @@ SHAPE_COLUMNS = [
     "type", "vcpu", "memory_mib", "arch", "cpu_manufacturer", "cpu_mhz", "hypervisor", "encryption_in_transit",
     "ebs_mbps", "network_mbps", "local_gb", "local_nvme", "ipv4_per_interface", "card_interfaces", "ena", "efa",
     "branch_interfaces", "enclaves", "nested_virtualization", "accelerators",
+    "ebs_attachments",
 ]
 
 
@@ -65,6 +66,11 @@ def accelerators(entries):
             [entry["kind"], kebab(entry["manufacturer"]), kebab(entry["name"]), str(entry["count"]), str(detail or 0)]
         ))
     return " ".join(parts)
+
+
+def attachments(ebs):
+    dedicated = " dedicated" if ebs.get("attachment_limit") == "dedicated" else ""
+    return f"{ebs['max_attachments']}{dedicated}" if ebs.get("max_attachments") else ""
 
 
 def architecture(entry):
@@ -102,6 +108,7 @@ def shape_row(entry, described):
         flag(described.get("NitroEnclavesSupport") == "supported"),
         flag("nested-virtualization" in features),
         accelerators(entry["accelerators"]),
+        attachments(ebs),
     ]
 
 

@@ -169,6 +169,12 @@ impl Catalogue {
         self.machine(name).map(|machine| machine.under(class))
     }
 
+    /// How many EBS volumes pods may attach to a node of this type; `None` where nothing is known of it.
+    #[must_use]
+    pub fn attachable_volumes(&self, instance_type: &str, class: &ClassSettings) -> Option<u64> {
+        sizes::attachable_volumes(self.machine(instance_type)?, class)
+    }
+
     /// What a node of this type costs: the cheapest price that any number can have, else the cheapest of all.
     ///
     /// An existing node costs this whether or not another one could be launched now. Where some are cheaper

@@ -45,6 +45,17 @@ pub(super) struct Facts {
     pub(super) nested_virtualization: bool,
     /// All local disks together.
     pub(super) local_storage: Option<Amount>,
+    /// How many EBS volumes it takes.
+    pub(super) attachments: EbsAttachments,
+}
+
+/// How many EBS volumes a type takes beside what it always has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct EbsAttachments {
+    /// So many; the root volume is one of them.
+    pub(super) most: u64,
+    /// Network interfaces beyond the first take these places too.
+    pub(super) shares_with_interfaces: bool,
 }
 
 impl Facts {
@@ -85,6 +96,7 @@ impl Shape {
             enclaves,
             nested,
             accelerators,
+            attachments,
         ] = fields.as_slice()
         else {
             return None;
@@ -127,6 +139,7 @@ impl Shape {
             enclaves: *enclaves == "1",
             nested_virtualization: *nested == "1",
             local_storage,
+            attachments: ebs_attachments(attachments, hypervisor)?,
         };
         Some(Self {
             name: (*name).to_owned(),
@@ -135,6 +148,18 @@ impl Shape {
             facts,
         })
     }
+}
+
+/// `27`, or `32 dedicated`. Only on Nitro do interfaces and volumes share their places.
+fn ebs_attachments(text: &str, hypervisor: &str) -> Option<EbsAttachments> {
+    let (most, is_dedicated) = match text.strip_suffix(" dedicated") {
+        Some(most) => (most, true),
+        None => (text, false),
+    };
+    Some(EbsAttachments {
+        most: most.parse().ok()?,
+        shares_with_interfaces: !is_dedicated && hypervisor != "xen",
+    })
 }
 
 /// CPU, memory and branch interfaces.
@@ -295,6 +320,7 @@ mod tests {
             enclaves: false,
             nested_virtualization: false,
             local_storage: None,
+            attachments: ebs_attachments("32 dedicated", "nitro").unwrap(),
         };
         assert_eq!((facts.pods(0), facts.pods(1), facts.pods(9)), (394, 345, 0));
     }

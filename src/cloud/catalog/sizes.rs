@@ -9,7 +9,7 @@ use dovetail_solver::model::resources::{Amount, ResourceName, Resources};
 use super::class::{ClassSettings, is_windows};
 use super::kubelet::{Threshold, share};
 use super::machine::{Density, Machine};
-use super::shape::{MIB, set_if_any};
+use super::shape::{EbsAttachments, MIB, set_if_any};
 use crate::api::{AmiFamily, Overhead};
 
 /// Share of the reported memory that hypervisor and firmware are taken to keep, in millionths (Karpenter's
@@ -33,6 +33,10 @@ const KUBELET_PODS: u64 = 110;
 const ROOT_VOLUME: Amount = Amount::new(20 << 30);
 /// The same on Windows.
 const WINDOWS_ROOT_VOLUME: Amount = Amount::new(50 << 30);
+
+/// Interfaces that are attached when the EBS driver counts the places that are left: the first, and the one that the VPC
+/// network plugin keeps in reserve. Later ones take no place from the driver's count.
+const INTERFACES_AT_START: u32 = 2;
 
 /// What a machine has, and what of it pods may use.
 pub(super) struct Sizes {
@@ -72,6 +76,27 @@ pub(super) fn sizes(machine: &Machine, class: &ClassSettings) -> Sizes {
         capacity,
         allocatable,
     }
+}
+
+/// How many EBS volumes pods may attach to a machine: its places less those of the class's own volumes and, where they
+/// share, of the second interface; `None` where EC2 doesn't know the type. EC2's figures leave out the first interface, local
+/// disks and accelerators already. Sources: EC2 user guide, "Amazon EBS volume limits for Amazon EC2 instances"; EBS CSI
+/// driver, which counts so when it starts.
+pub(super) fn attachable_volumes(machine: &Machine, class: &ClassSettings) -> Option<u64> {
+    let facts = machine.facts.as_ref()?;
+    let EbsAttachments {
+        most,
+        shares_with_interfaces,
+    } = facts.attachments;
+    let interfaces = facts.card_interfaces.iter().sum::<u32>().min(INTERFACES_AT_START);
+    let of_interfaces = if shares_with_interfaces {
+        u64::from(interfaces.saturating_sub(1))
+    } else {
+        0
+    };
+    let of_class = u64::try_from(class.volumes.len()).unwrap_or(u64::MAX).max(1);
+    // The driver always offers one.
+    Some(most.saturating_sub(of_interfaces).saturating_sub(of_class).max(1))
 }
 
 fn computed(machine: &Machine, class: &ClassSettings, memory: Amount) -> Sizes {

@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use super::all_machines;
 use crate::api::{AmiFamily, InstanceStorePolicy, Overhead};
 use crate::cloud::catalog::shape::{MIB, label};
+use crate::cloud::catalog::sizes::attachable_volumes;
 use crate::cloud::catalog::{Catalogue, ClassSettings, Kubelet, Threshold, Volume};
 
 fn families() -> impl Strategy<Value = AmiFamily> {
@@ -122,4 +123,39 @@ proptest! {
             prop_assert!(after.allocatable.fits(&before.allocatable), "{}", before.name);
         }
     }
+}
+
+#[test]
+fn attachments_are_what_the_driver_counts_when_a_node_starts() {
+    let machines = all_machines();
+    let plain = ClassSettings::default();
+    for (name, expected) in [
+        // Nitro with shared places: 27 beside the first interface, less the second and the root volume.
+        ("m5.large", 25),
+        ("m5d.24xlarge", 21),
+        // Places of their own for volumes.
+        ("m7i.large", 31),
+        ("m7i.48xlarge", 127),
+        // Before Nitro interfaces took no place.
+        ("m4.large", 39),
+        // Hardly any left beside local disks: never less than one.
+        ("d3en.12xlarge", 1),
+    ] {
+        assert_eq!(
+            attachable_volumes(&machines[name], &plain),
+            Some(expected),
+            "{name}"
+        );
+    }
+    let three = ClassSettings {
+        volumes: ["/dev/xvda", "/dev/xvdb", "/dev/xvdc"]
+            .map(|device| Volume {
+                device_name: Some(device.to_owned()),
+                root: false,
+                size: None,
+            })
+            .into(),
+        ..plain
+    };
+    assert_eq!(attachable_volumes(&machines["m7i.large"], &three), Some(29));
 }
