@@ -36,6 +36,7 @@ pub(crate) fn run(text: &str, engine: Engine, budget: Duration) -> Planned {
     let options = FreezeOptions {
         region: None,
         now: Timestamp(1_767_225_600),
+        ..FreezeOptions::default()
     };
     let snapshot = freeze(&read.index, &options)
         .expect("a generated input can be frozen")

@@ -132,6 +132,12 @@ pub mod taint {
     pub const READINESS_PREFIX: &str = "readiness.k8s.io/";
 }
 
+/// Annotations, the later one first, by which a pod uses the room of a ProvisioningRequest.
+pub const CONSUMES_REQUEST: [&str; 2] = [
+    "autoscaling.x-k8s.io/consume-provisioning-request",
+    "cluster-autoscaler.kubernetes.io/consume-provisioning-request",
+];
+
 /// Finalizers.
 pub mod finalizer {
     /// Holds node claims and nodes until their machine is gone.
@@ -144,4 +150,8 @@ pub mod finalizer {
 pub mod dovetail {
     /// API group of PackingPolicy, Catalog and Replay.
     pub const GROUP: &str = "dovetail.sh";
+    /// Annotation of pods that are placed all or none: the gang's name within their namespace.
+    pub const GANG: &str = "dovetail.sh/gang";
+    /// Annotation: nothing of the gang is placed before there are so many.
+    pub const GANG_SIZE: &str = "dovetail.sh/gang-size";
 }

@@ -143,6 +143,9 @@ pub struct InputArgs {
     /// Region of the built-in catalogue [default: the nodes' region, else us-east-1]
     #[arg(long, value_name = "REGION", help_heading = "Input")]
     pub region: Option<String>,
+    /// Scheduler configuration, as text or @FILE: its podTopologySpread.defaultConstraints hold for pods that have none
+    #[arg(long, value_name = "TEXT|@FILE", help_heading = "Input")]
+    pub scheduler_config: Option<String>,
     /// The instant that schedules and ages count from [default: now]
     #[arg(long, value_name = "RFC3339", value_parser = parse_instant, help_heading = "Input")]
     pub now: Option<jiff::Timestamp>,

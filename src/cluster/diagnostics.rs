@@ -59,6 +59,8 @@ pub enum Reason {
     NotWeighed,
     /// A pod that is not planned, though it has no node.
     NotPlanned,
+    /// Volumes of claims, where the input has nothing about storage.
+    StorageMissing,
     /// Pods on nodes that aren't in the input.
     NodeMissing,
     /// A NodePool that launches nothing.
@@ -92,6 +94,7 @@ impl Reason {
             Self::NotListed => "notListed",
             Self::NotWeighed => "notWeighed",
             Self::NotPlanned => "notPlanned",
+            Self::StorageMissing => "storageMissing",
             Self::NodeMissing => "nodeMissing",
             Self::NodePoolLeftOut => "nodePoolLeftOut",
             Self::NodeClassMissing => "nodeClassMissing",

@@ -14,7 +14,7 @@ use super::diagnostics::Origin;
 use super::objects::admission::{LimitRange, PriorityClass, RuntimeClass};
 use super::objects::meta::{ObjectName, OwnerReference};
 use super::objects::node::Node;
-use super::objects::pod::{Pod, PodSpec};
+use super::objects::pod::{Pod, PodSpec, WrittenGang};
 use super::objects::referred::{Refer, Referred};
 use super::objects::workload::{DaemonSet, Job, PodTemplateObject, Replicated};
 use super::objects::{Kind, Object};
@@ -60,6 +60,7 @@ struct Shared {
     specs: HashSet<Arc<PodSpec>>,
     labels: HashSet<Arc<Labels>>,
     owners: HashSet<Arc<OwnerReference>>,
+    gangs: HashSet<Arc<WrittenGang>>,
     names: HashSet<Arc<str>>,
 }
 
@@ -77,6 +78,9 @@ impl Shared {
         share(&mut self.labels, &mut pod.labels);
         if let Some(owner) = &mut pod.controller {
             share(&mut self.owners, owner);
+        }
+        if let Some(gang) = &mut pod.gang {
+            share(&mut self.gangs, gang);
         }
         if let Some(node) = &mut pod.node {
             share(&mut self.names, node);

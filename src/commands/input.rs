@@ -13,6 +13,7 @@ use dovetail_solver::{Engine, PlanOptions, Quota, Unlimited, WorkLimit, plan};
 
 use crate::args::{EngineName, InputArgs, SolveArgs};
 use crate::clock::Deadline;
+use crate::cluster::convert::rules::defaults::SchedulerConfig;
 use crate::cluster::diagnostics::{Diagnostics, Note, Reason, Severity};
 use crate::cluster::index::Index;
 use crate::cluster::live::read_live;
@@ -53,7 +54,14 @@ pub(super) fn read(args: &InputArgs) -> anyhow::Result<World> {
     if index.is_empty() && diagnostics.has_errors() {
         bail!("nothing could be read: {}", first_errors(&diagnostics));
     }
+    let scheduler_config = args
+        .scheduler_config
+        .as_deref()
+        .map(scheduler_config)
+        .transpose()
+        .context("reading --scheduler-config")?;
     let options = FreezeOptions {
+        scheduler_config: scheduler_config.unwrap_or_default(),
         region: args.region.clone(),
         now: Timestamp(args.now.unwrap_or_else(jiff::Timestamp::now).as_second()),
     };
@@ -70,6 +78,15 @@ pub(super) fn read(args: &InputArgs) -> anyhow::Result<World> {
         time_budget: frozen.time_budget,
         gap: frozen.gap,
     })
+}
+
+/// A text, or `@` and a file that holds it.
+fn scheduler_config(argument: &str) -> anyhow::Result<SchedulerConfig> {
+    let text = match argument.strip_prefix('@') {
+        Some(file) => std::fs::read_to_string(file).with_context(|| file.to_owned())?,
+        None => argument.to_owned(),
+    };
+    text.parse().map_err(|message: String| anyhow::anyhow!(message))
 }
 
 /// The objects to plan for: of files, or of a live cluster.

@@ -13,6 +13,7 @@ use serde::Serialize;
 
 use super::Report;
 use crate::api::{NodeClassReference, NodePool, Operator, Requirement, Taint, labels};
+use crate::cluster::convert::attachments::is_attachment;
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -142,7 +143,8 @@ fn claim<'a>(launch: &'a Launch, pool: &'a NodePool) -> Claim<'a> {
         uid,
         block_owner_deletion: true,
     });
-    let requests = launch.requests.iter();
+    // Nothing but the planner knows attachments of an instance type; a claim that asked for some would find none.
+    let requests = launch.requests.iter().filter(|(name, _)| !is_attachment(name));
     Claim {
         api_version: "karpenter.sh/v1",
         kind: "NodeClaim",

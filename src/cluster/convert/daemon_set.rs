@@ -24,7 +24,7 @@ use crate::cluster::objects::pod::{Pod, PodSpec};
 pub fn daemon_sets<'i>(
     index: &'i Index,
     admission: &Admission<'i>,
-    surroundings: &Surroundings,
+    surroundings: &Surroundings<'_>,
     specs: &mut PodSpecs<'_>,
 ) -> (Vec<ModelDaemonSet>, Vec<Note>) {
     let newest = newest_pods(index);
@@ -55,8 +55,11 @@ pub fn daemon_sets<'i>(
         let labels: &Labels = pod.map_or(&template.metadata.labels, |pod| &pod.labels);
         let subject = Subject {
             namespace: &name.namespace,
+            pod: None,
             labels,
             owner: Some(&owner),
+            claim_templates: &[],
+            gang: None,
         };
         let allocated = BTreeMap::new();
         match model_spec(
@@ -131,6 +134,7 @@ fn own_tolerations(host_network: bool) -> impl Iterator<Item = Toleration> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cluster::convert::rules::defaults::SchedulerConfig;
     use crate::cluster::manifests::read_bytes;
 
     const AGENT: &str = "apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {name: agent, namespace: kube-system}\nspec: {template: {metadata: {labels: {app: agent}}, spec: {nodeSelector: {a: b}, containers: [{name: c, resources: {requests: {cpu: 100m}}}]}}}\n---\n";
@@ -144,8 +148,9 @@ mod tests {
     fn only(yaml: &str) -> ModelDaemonSet {
         let read = read_bytes("input", yaml.as_bytes(), &[]).unwrap();
         let admission = Admission::new(&read.index);
-        let surroundings = Surroundings::of(&read.index);
-        let mut specs = PodSpecs::new(&admission, &surroundings);
+        let config = SchedulerConfig::default();
+        let surroundings = Surroundings::of(&read.index, &config);
+        let mut specs = PodSpecs::new(&read.index, &admission, &surroundings);
         let (mut found, notes) = daemon_sets(&read.index, &admission, &surroundings, &mut specs);
         assert!(notes.is_empty() && found.len() == 1, "{notes:?}");
         found.remove(0)

@@ -5,21 +5,26 @@ use std::sync::Arc;
 
 use dovetail_solver::model::pod::{Owner, PodSpec as ModelSpec};
 use dovetail_solver::model::requirement::Labels;
+use dovetail_solver::model::resources::Amount;
 use dovetail_solver::model::taint::{TaintEffect, Toleration as ModelToleration, TolerationOperator};
 
 use super::admission::Admission;
+use super::attachments::attachments;
 use super::expression::node_terms;
+use super::gang::gang;
 use super::labels::normal_selector;
 use super::requests::effective;
-use super::rules::{Subject, Surroundings};
+use super::rules::{Asked, Subject, Surroundings};
+use crate::cluster::index::Index;
 use crate::cluster::objects::meta::{Amounts, OwnerReference};
-use crate::cluster::objects::pod::{PodSpec, Toleration};
+use crate::cluster::objects::pod::{PodSpec, Toleration, WrittenGang};
 
 /// Makes the model's pod specs, one value for all pods that are alike.
 #[derive(Debug)]
 pub struct PodSpecs<'i> {
+    index: &'i Index,
     admission: &'i Admission<'i>,
-    surroundings: &'i Surroundings,
+    surroundings: &'i Surroundings<'i>,
     /// By the addresses of what the index shares already, so that of a workload's pods only the first is converted.
     converted: HashMap<Key, Result<Arc<ModelSpec>, String>>,
     distinct: HashSet<Arc<ModelSpec>>,
@@ -31,6 +36,7 @@ struct Key {
     spec: *const PodSpec,
     labels: *const Labels,
     owner: Option<*const OwnerReference>,
+    gang: Option<*const WrittenGang>,
     namespace: *const u8,
     has_passed: bool,
 }
@@ -44,6 +50,10 @@ pub struct Wanted<'i> {
     pub labels: &'i Arc<Labels>,
     /// Its controller.
     pub owner: Option<&'i Arc<OwnerReference>>,
+    /// With which pods it belongs together.
+    pub gang: Option<&'i Arc<WrittenGang>>,
+    /// Its name.
+    pub name: &'i str,
     /// Its namespace.
     pub namespace: &'i Arc<str>,
     /// Whether admission has seen it.
@@ -53,8 +63,9 @@ pub struct Wanted<'i> {
 impl<'i> PodSpecs<'i> {
     /// Nothing converted yet.
     #[must_use]
-    pub fn new(admission: &'i Admission<'i>, surroundings: &'i Surroundings) -> Self {
+    pub fn new(index: &'i Index, admission: &'i Admission<'i>, surroundings: &'i Surroundings<'i>) -> Self {
         Self {
+            index,
             admission,
             surroundings,
             converted: HashMap::new(),
@@ -67,10 +78,14 @@ impl<'i> PodSpecs<'i> {
     /// # Errors
     /// What in it makes no sense.
     pub fn of(&mut self, wanted: Wanted<'i>) -> Result<Arc<ModelSpec>, String> {
+        if wanted.spec.has_claims_of_its_own() {
+            return self.convert(wanted, &BTreeMap::new());
+        }
         let key = Key {
             spec: Arc::as_ptr(wanted.spec),
             labels: Arc::as_ptr(wanted.labels),
             owner: wanted.owner.map(Arc::as_ptr),
+            gang: wanted.gang.map(Arc::as_ptr),
             namespace: wanted.namespace.as_ptr(),
             has_passed: wanted.has_passed,
         };
@@ -97,7 +112,7 @@ impl<'i> PodSpecs<'i> {
     /// The spec of pods that a template would make.
     ///
     /// # Errors
-    /// What in it makes no sense.
+    /// What in its spec makes no sense, and where from there.
     pub fn of_template(
         &mut self,
         template: &Arc<PodSpec>,
@@ -126,12 +141,20 @@ impl<'i> PodSpecs<'i> {
         let admitted = self
             .admission
             .admit(wanted.spec, wanted.namespace, wanted.has_passed);
+        let gang = match wanted.gang {
+            Some(written) => gang(written, wanted.namespace, self.index)?,
+            None => None,
+        };
         let subject = Subject {
             namespace: wanted.namespace,
+            pod: Some(wanted.name),
             labels: wanted.labels,
             owner: wanted.owner.map(Arc::as_ref),
+            claim_templates: &[],
+            gang: gang.as_ref(),
         };
-        let spec = model_spec(&admitted, subject, self.surroundings, allocated)?;
+        let spec = model_spec(&admitted, subject, self.surroundings, allocated)
+            .map_err(|message| format!("spec.{message}"))?;
         Ok(self.share(spec))
     }
 }
@@ -143,13 +166,18 @@ impl<'i> PodSpecs<'i> {
 pub fn model_spec(
     spec: &PodSpec,
     subject: Subject<'_>,
-    surroundings: &Surroundings,
+    surroundings: &Surroundings<'_>,
     allocated: &BTreeMap<String, Amounts>,
 ) -> Result<ModelSpec, String> {
     const REQUIRED: &str = "affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution";
     let node_affinity = spec.affinity.node_affinity.required.as_ref();
+    let Asked { rules, attached } = surroundings.asked(spec, subject)?;
+    let mut requests = effective(spec, allocated);
+    for (driver, count) in attached {
+        requests.set(attachments(&driver), Amount::new(count));
+    }
     Ok(ModelSpec {
-        requests: effective(spec, allocated),
+        requests,
         node_selector: normal_selector(&spec.node_selector),
         node_affinity: node_affinity
             .map(|selector| node_terms(selector).map_err(|message| format!("{REQUIRED}.{message}")))
@@ -161,7 +189,7 @@ pub fn model_spec(
             kind: owner.kind.clone(),
             name: owner.name.clone(),
         }),
-        rules: surroundings.rules(spec, subject)?,
+        rules,
     })
 }
 
@@ -187,17 +215,22 @@ pub fn toleration(written: &Toleration) -> Option<ModelToleration> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cluster::index::Index;
+    use crate::cluster::convert::rules::defaults::SchedulerConfig;
     use serde_json::json;
 
     fn spec(yaml: serde_json::Value) -> Result<ModelSpec, String> {
         let spec: PodSpec = serde_json::from_value(yaml).unwrap();
         let subject = Subject {
             namespace: "default",
+            pod: None,
             labels: &Labels::new(),
             owner: None,
+            claim_templates: &[],
+            gang: None,
         };
-        model_spec(&spec, subject, &Surroundings::of(&Index::new()), &BTreeMap::new())
+        let (index, config) = (Index::new(), SchedulerConfig::default());
+        let surroundings = Surroundings::of(&index, &config);
+        model_spec(&spec, subject, &surroundings, &BTreeMap::new())
     }
 
     #[test]

@@ -18,6 +18,7 @@ enum Rule {
     AntiAffinity,
     Volumes,
     HostPorts,
+    Gangs,
     ResourceClaims,
     SoftSpread,
     PreferredNodes,
@@ -33,6 +34,7 @@ impl Rule {
             Self::AntiAffinity => "required podAntiAffinity",
             Self::Volumes => "volumes of persistent volume claims",
             Self::HostPorts => "host ports",
+            Self::Gangs => "a gang",
             Self::ResourceClaims => "resource claims",
             Self::SoftSpread => "topologySpreadConstraints with ScheduleAnyway",
             Self::PreferredNodes => "preferred nodeAffinity",
@@ -54,8 +56,12 @@ impl Rule {
             (Self::HardSpread, rules.spread.iter().any(|spread| spread.is_hard)),
             (Self::Affinity, !rules.affinity.is_empty()),
             (Self::AntiAffinity, !rules.anti_affinity.is_empty()),
-            (Self::Volumes, !spec.volumes.is_empty()),
+            (
+                Self::Volumes,
+                !rules.volumes.is_empty() || rules.impossible.is_some(),
+            ),
             (Self::HostPorts, !rules.host_ports.is_empty()),
+            (Self::Gangs, rules.gang.is_some()),
             (Self::ResourceClaims, spec.resource_claims > 0),
             (
                 Self::SoftSpread,
@@ -138,20 +144,26 @@ fn listed(workloads: &BTreeSet<String>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dovetail_solver::model::rules::PodRules;
-
+    use crate::cluster::convert::rules::defaults::SchedulerConfig;
+    use crate::cluster::convert::rules::{Subject, Surroundings};
     use crate::cluster::diagnostics::Severity;
+    use crate::cluster::index::Index;
+    use dovetail_solver::model::requirement::Labels;
     use serde_json::json;
 
     fn read(spec: serde_json::Value) -> (PodSpec, PodRules) {
         let spec: PodSpec = serde_json::from_value(spec).unwrap();
         let subject = Subject {
             namespace: "shop",
+            pod: None,
             labels: &Labels::new(),
             owner: None,
+            claim_templates: &[],
+            gang: None,
         };
-        let rules = Surroundings::of(&Index::new()).rules(&spec, subject).unwrap();
-        (spec, rules)
+        let (index, config) = (Index::new(), SchedulerConfig::default());
+        let asked = Surroundings::of(&index, &config).asked(&spec, subject).unwrap();
+        (spec, asked.rules)
     }
 
     #[test]

@@ -12,6 +12,7 @@ use crate::cluster::index::Index;
 use crate::cluster::objects::Kind;
 use crate::cluster::objects::meta::{ObjectName, OwnerReference};
 use crate::cluster::objects::pod::{Pod, PodTemplate};
+use crate::cluster::objects::storage::ClaimTemplate;
 use crate::cluster::objects::workload::Replicated;
 
 /// The pods that a workload brings.
@@ -21,8 +22,12 @@ pub struct Expansion<'i> {
     pub kind: Kind,
     /// Its namespace and name.
     pub name: &'i ObjectName,
+    /// What the names of its pods start with, before their number.
+    pub stem: String,
     /// What its pods are.
     pub template: &'i PodTemplate,
+    /// Claims that each of its pods gets.
+    pub claim_templates: &'i [ClaimTemplate],
     /// Number of the first.
     pub first: u64,
     /// How many.
@@ -37,7 +42,17 @@ impl Expansion<'_> {
     pub fn count_path(&self) -> &'static str {
         match self.kind {
             Kind::Job => PARALLELISM,
+            Kind::ProvisioningRequest => POD_SETS,
             _ => REPLICAS,
+        }
+    }
+
+    /// Where its template is.
+    #[must_use]
+    pub fn template_path(&self) -> &'static str {
+        match self.kind {
+            Kind::ProvisioningRequest => "template",
+            _ => "spec.template",
         }
     }
 
@@ -60,6 +75,7 @@ impl Expansion<'_> {
 
 const REPLICAS: &str = "spec.replicas";
 const PARALLELISM: &str = "spec.parallelism";
+const POD_SETS: &str = "spec.podSets";
 
 fn located(note: Note, kind: Kind, name: &ObjectName, origin: Option<&Origin>) -> Note {
     let note = note.about(format_args!("{kind} {name}"));
@@ -117,7 +133,9 @@ pub fn expansions(index: &Index) -> Vec<Expansion<'_>> {
         found.push(Expansion {
             kind,
             name,
+            stem: name.name.to_string(),
             template: &workload.spec.template,
+            claim_templates: &workload.spec.volume_claim_templates,
             first,
             count,
             origin: stored.origin.as_ref(),
@@ -132,7 +150,9 @@ pub fn expansions(index: &Index) -> Vec<Expansion<'_>> {
         found.push(Expansion {
             kind: Kind::Job,
             name,
+            stem: name.name.to_string(),
             template: &job.spec.template,
+            claim_templates: &[],
             first: 0,
             count,
             origin: stored.origin.as_ref(),

@@ -26,6 +26,7 @@ use super::objects::{self, Kind, ParseError, Parsed};
 use documents::{CutError, Documents};
 pub use edit::{Edit, EditError};
 use files::{Files, files};
+pub(super) use tree::read_value;
 
 /// Where manifests are.
 #[derive(Clone, Debug, PartialEq, Eq)]

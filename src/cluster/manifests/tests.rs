@@ -160,9 +160,9 @@ fn two_objects_of_one_name_are_an_error_and_two_copies_are_not() {
 
 #[test]
 fn unknown_kinds_are_counted_and_named_once() {
-    let service = "apiVersion: v1\nkind: Service\nmetadata: {name: a}\n---\n";
+    let secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\n---\n";
     let read = read_text(&format!(
-        "{service}{service}apiVersion: x.io/v1\nkind: Pod\nmetadata: {{name: a}}\n"
+        "{secret}{secret}apiVersion: x.io/v1\nkind: Pod\nmetadata: {{name: a}}\n"
     ));
     let notes = read.diagnostics.notes();
     assert_eq!(notes.len(), 2);
@@ -172,7 +172,7 @@ fn unknown_kinds_are_counted_and_named_once() {
     );
     assert_eq!(
         (notes[1].message.as_str(), notes[1].count),
-        ("Service isn't read by plan", 2)
+        ("Secret isn't read by plan", 2)
     );
     assert!(!read.diagnostics.has_errors());
 }

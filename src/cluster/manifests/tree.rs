@@ -469,7 +469,7 @@ impl<'de> Visitor<'de> for TreeSeed {
 ///
 /// # Errors
 /// The parser's message.
-pub(super) fn read_value(text: &str) -> Result<Value, String> {
+pub(in crate::cluster) fn read_value(text: &str) -> Result<Value, String> {
     let budget = serde_saphyr::budget! { max_depth: DEEPEST };
     let options = serde_saphyr::options! { budget: budget, with_snippet: false, strict_booleans: true };
     serde_saphyr::with_deserializer_from_str_with_options(text, options, |deserializer| {

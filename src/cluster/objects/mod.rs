@@ -10,6 +10,7 @@ pub mod meta;
 pub mod node;
 pub mod pod;
 pub mod referred;
+pub mod storage;
 pub mod workload;
 
 use serde::de::DeserializeOwned;
@@ -167,6 +168,11 @@ fn build(kind: Kind, tree: Value, unknown: &mut Vec<String>) -> Result<Object, (
         Kind::Catalog => Object::Catalog(read_strictly(tree, unknown)?),
         Kind::Namespace => referred(kind, Referred::Namespace(read(tree)?)),
         Kind::Service => referred(kind, Referred::Service(read(tree)?)),
+        Kind::ProvisioningRequest => referred(kind, Referred::ProvisioningRequest(read(tree)?)),
+        Kind::PersistentVolumeClaim => referred(kind, Referred::PersistentVolumeClaim(read(tree)?)),
+        Kind::PersistentVolume => referred(kind, Referred::PersistentVolume(read(tree)?)),
+        Kind::StorageClass => referred(kind, Referred::StorageClass(read(tree)?)),
+        Kind::CSINode => referred(kind, Referred::CSINode(read(tree)?)),
         _ => Object::Held(kind, Box::new(tree)),
     })
 }

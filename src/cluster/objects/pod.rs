@@ -10,8 +10,11 @@ use dovetail_solver::model::requirement::Labels;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
+use crate::api::labels::{CONSUMES_REQUEST, dovetail};
+
 use super::affinity::{Affinity, TopologySpread};
 use super::meta::{Amounts, Metadata, OwnerReference, or_default};
+use super::storage::ClaimTemplate;
 
 /// A pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,6 +25,8 @@ pub struct Pod {
     pub labels: Arc<Labels>,
     /// Its controller, shared likewise.
     pub controller: Option<Arc<OwnerReference>>,
+    /// With which pods it belongs together, shared likewise.
+    pub gang: Option<Arc<WrittenGang>>,
     /// A static pod: the kubelet runs it from a file, its object is a mirror.
     pub is_mirror: bool,
     /// What it asks for, shared likewise.
@@ -109,6 +114,7 @@ impl From<WrittenPod> for Pod {
         let controller = metadata.controller().cloned();
         let is_mirror = metadata.annotations.contains_key(MIRROR_ANNOTATION)
             || controller.as_ref().is_some_and(|owner| owner.kind == "Node");
+        let gang = WrittenGang::of(&metadata.annotations).map(Arc::new);
         metadata.owner_references = Vec::new();
         metadata.annotations.clear();
         let node = spec
@@ -126,6 +132,7 @@ impl From<WrittenPod> for Pod {
             metadata,
             labels,
             controller: controller.map(Arc::new),
+            gang,
             is_mirror,
             spec: Arc::new(spec),
             node,
@@ -133,6 +140,31 @@ impl From<WrittenPod> for Pod {
             nominated_node: status.nominated_node_name.filter(|name| !name.is_empty()),
             allocated,
         }
+    }
+}
+
+/// Annotations by which pods belong together.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct WrittenGang {
+    /// The gang's name.
+    pub name: Option<String>,
+    /// How many there are to be.
+    pub size: Option<String>,
+    /// The ProvisioningRequest whose room it uses.
+    pub request: Option<String>,
+}
+
+impl WrittenGang {
+    /// What annotations say, if anything.
+    #[must_use]
+    pub fn of(annotations: &Labels) -> Option<Self> {
+        let said = |key: &str| annotations.get(key).filter(|value| !value.is_empty()).cloned();
+        let found = Self {
+            name: said(dovetail::GANG),
+            size: said(dovetail::GANG_SIZE),
+            request: CONSUMES_REQUEST.iter().find_map(|key| said(key)),
+        };
+        (found != Self::default()).then_some(found)
     }
 }
 
@@ -245,6 +277,14 @@ pub struct Container {
     pub ports: Vec<Port>,
 }
 
+impl PodSpec {
+    /// Whether the claims of some of its volumes are named after the pod.
+    #[must_use]
+    pub fn has_claims_of_its_own(&self) -> bool {
+        self.volumes.iter().any(|volume| volume.ephemeral.is_some())
+    }
+}
+
 impl Container {
     /// An init container that keeps running beside the others.
     #[must_use]
@@ -310,16 +350,24 @@ pub struct SchedulingGate {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Volume {
+    /// Its name in the pod.
+    #[serde(default, deserialize_with = "or_default")]
+    pub name: String,
     /// Of a claim.
     #[serde(default)]
     pub persistent_volume_claim: Option<ClaimVolume>,
     /// Of a claim that lives as long as the pod.
-    #[serde(default, deserialize_with = "presence")]
-    pub ephemeral: Option<()>,
+    #[serde(default)]
+    pub ephemeral: Option<EphemeralVolume>,
 }
 
-fn presence<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<()>, D::Error> {
-    Ok(Option::<IgnoredAny>::deserialize(deserializer)?.map(|_| ()))
+/// A volume whose claim is made with the pod.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct EphemeralVolume {
+    /// The claim.
+    #[serde(default, deserialize_with = "or_default")]
+    pub volume_claim_template: ClaimTemplate,
 }
 
 /// The claim behind a volume.

@@ -6,6 +6,7 @@ use serde::de::IgnoredAny;
 use super::affinity::LabelSelector;
 use super::meta::{Condition, Metadata, or_default};
 use super::pod::PodTemplate;
+use super::storage::ClaimTemplate;
 
 /// Deployment, ReplicaSet, ReplicationController or StatefulSet.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -19,6 +20,7 @@ pub struct Replicated {
 
 /// What a workload with a number of replicas wants.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct ReplicatedSpec {
     /// How many pods; one where nothing is said.
     #[serde(default)]
@@ -28,6 +30,9 @@ pub struct ReplicatedSpec {
     pub selector: LabelSelector,
     /// What its pods are.
     pub template: PodTemplate,
+    /// Claims that each pod gets, its name behind theirs (StatefulSet).
+    #[serde(default, deserialize_with = "or_default")]
+    pub volume_claim_templates: Vec<ClaimTemplate>,
     /// Number of the first pod (StatefulSet).
     #[serde(default, deserialize_with = "or_default")]
     pub ordinals: Ordinals,

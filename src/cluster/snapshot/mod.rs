@@ -15,15 +15,18 @@ use dovetail_solver::model::time::Timestamp;
 use thiserror::Error;
 
 use super::convert::admission::Admission;
+use super::convert::attachments::Attachments;
 use super::convert::daemon_set::daemon_sets;
 use super::convert::node::machines;
 use super::convert::node_class::classes;
 use super::convert::pod::PodSpecs;
 use super::convert::policy::policies;
 use super::convert::rules::Surroundings;
+use super::convert::rules::defaults::SchedulerConfig;
 use super::diagnostics::{Note, Reason};
 use super::index::Index;
 use super::objects::Kind;
+use super::objects::referred::Service;
 use crate::api::labels;
 use crate::cloud::catalog::{Catalogue, CatalogueError};
 
@@ -37,6 +40,8 @@ pub struct FreezeOptions {
     pub region: Option<String>,
     /// The instant from which ages count.
     pub now: Timestamp,
+    /// What is known of the scheduler's configuration.
+    pub scheduler_config: SchedulerConfig,
 }
 
 /// A snapshot and what there is to say about it.
@@ -82,23 +87,35 @@ pub fn freeze(index: &Index, options: &FreezeOptions) -> Result<Frozen, FreezeEr
     let (classes, said) = classes(index);
     notes.extend(said);
 
+    let surroundings = Surroundings::of(index, &options.scheduler_config);
+    let attachments = Attachments {
+        drivers: surroundings.counted_drivers(),
+        catalogue: &catalogue,
+    };
     let machines = machines(index);
-    let nodes = nodes::convert(index, &machines, &catalogue, &classes, &mut notes);
-    let launching = pools::convert(index, &machines, &catalogue, classes, &policies, &mut notes);
+    let mut nodes = nodes::convert(index, &machines, &catalogue, &classes, &mut notes);
+    attachments.of_nodes(&mut nodes, index, &classes);
+    let launching = pools::convert(index, &machines, attachments, classes, &policies, &mut notes);
 
     let admission = Admission::new(index);
-    let surroundings = Surroundings::of(index);
-    let mut specs = PodSpecs::new(&admission, &surroundings);
+    let mut specs = PodSpecs::new(index, &admission, &surroundings);
     let (daemon_sets, said) = daemon_sets(index, &admission, &surroundings, &mut specs);
     notes.extend(said);
-    let pods = pods::convert(index, &nodes, &mut specs, &mut notes);
-    for kind in [Kind::NodeOverlay, Kind::CapacityBuffer, Kind::ProvisioningRequest] {
+    let pods = pods::convert(index, &nodes, &surroundings, &mut specs, &mut notes);
+    for kind in [Kind::NodeOverlay, Kind::CapacityBuffer] {
         let count = index.held(kind).map_or(0, std::collections::BTreeMap::len);
         if count > 0 {
             let message = format!("{kind} isn't acted on yet");
             let count = u64::try_from(count).unwrap_or(u64::MAX);
             notes.push(Note::warning(Reason::NotWeighed, message).counting(count));
         }
+    }
+
+    let services = index.all_referred::<Service>().count();
+    if services > 0 && options.scheduler_config == SchedulerConfig::default() {
+        let message = "Service isn't read by plan without default constraints (--scheduler-config)";
+        let count = u64::try_from(services).unwrap_or(u64::MAX);
+        notes.push(Note::info(Reason::UnknownKind, message).counting(count));
     }
 
     let snapshot = SnapshotParts {

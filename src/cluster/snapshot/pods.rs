@@ -9,16 +9,19 @@ use dovetail_solver::model::node::Node;
 use dovetail_solver::model::pod::{Pod as ModelPod, PodPlace, PodSpec as ModelSpec};
 use dovetail_solver::model::requirement::ValueSet;
 use dovetail_solver::model::resources::Resources;
+use dovetail_solver::model::rules::Gang;
 
+use crate::cluster::convert::gang::{gang, of_request};
 use crate::cluster::convert::pod::{PodSpecs, Wanted};
-use crate::cluster::convert::rules::Subject;
+use crate::cluster::convert::provisioning::requested;
+use crate::cluster::convert::rules::{Subject, Surroundings};
 use crate::cluster::convert::unweighed::Unweighed;
 use crate::cluster::convert::workload::{Expansion, expansions, negative_counts};
 use crate::cluster::diagnostics::{Note, Reason};
 use crate::cluster::index::Index;
 use crate::cluster::objects::Kind;
 use crate::cluster::objects::meta::ObjectName;
-use crate::cluster::objects::pod::Pod;
+use crate::cluster::objects::pod::{Pod, WrittenGang};
 
 /// No cluster has more pods; a workload that asks for more is a slip or an attack on the memory.
 const MOST_EXPANDED: u64 = 1_000_000;
@@ -27,6 +30,7 @@ const MOST_EXPANDED: u64 = 1_000_000;
 pub(super) fn convert<'i>(
     index: &'i Index,
     nodes: &[Node],
+    surroundings: &Surroundings<'_>,
     specs: &mut PodSpecs<'i>,
     notes: &mut Vec<Note>,
 ) -> Vec<ModelPod> {
@@ -34,6 +38,7 @@ pub(super) fn convert<'i>(
         index,
         nodes: nodes.iter().map(|node| (node.name.as_str(), node)).collect(),
         specs,
+        knows_storage: surroundings.knows_storage(),
         unweighed: Unweighed::default(),
         tallies: BTreeMap::new(),
         prefixes: BTreeSet::new(),
@@ -41,7 +46,7 @@ pub(super) fn convert<'i>(
     };
     for (name, stored) in index.pods() {
         if let Err(message) = converter.pod(name, &stored.object) {
-            let note = Note::error(Reason::Malformed, format!("spec.{message}; the pod is left out"));
+            let note = Note::error(Reason::Malformed, format!("{message}; the pod is left out"));
             let note = note.about(format_args!("Pod {name}"));
             notes.push(match &stored.origin {
                 Some(origin) => note.at(origin),
@@ -50,7 +55,9 @@ pub(super) fn convert<'i>(
         }
     }
     let mut expanded = 0_u64;
-    for expansion in expansions(index) {
+    let (requested, said) = requested(index);
+    notes.extend(said);
+    for expansion in expansions(index).into_iter().chain(requested) {
         expanded = expanded.saturating_add(expansion.count);
         if expanded > MOST_EXPANDED {
             expanded -= expansion.count;
@@ -63,7 +70,7 @@ pub(super) fn convert<'i>(
             continue;
         }
         if let Err(message) = converter.expand(&expansion) {
-            let message = format!("spec.template.spec.{message}; its pods are left out");
+            let message = format!("{message}; its pods are left out");
             notes.push(expansion.located(Note::error(Reason::Malformed, message)));
         }
     }
@@ -73,9 +80,10 @@ pub(super) fn convert<'i>(
     converter.found
 }
 
-/// Why pods aren't planned; each is one note.
+/// Why pods aren't planned, or not in all they ask; each is one note.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum NotPlanned {
+    StorageMissing,
     NodeMissing,
     Gated,
     OtherScheduler,
@@ -100,6 +108,13 @@ impl NotPlanned {
             format!("{count} {what} ({examples}{more})")
         };
         let note = match self {
+            Self::StorageMissing => Note::warning(
+                Reason::StorageMissing,
+                of(
+                    "pod has volumes of claims, and the input has no PersistentVolumeClaim, PersistentVolume or StorageClass: it may be placed where its volumes aren't",
+                    "pods have volumes of claims, and the input has no PersistentVolumeClaim, PersistentVolume or StorageClass: they may be placed where their volumes aren't",
+                ),
+            ),
             Self::NodeMissing => Note::warning(
                 Reason::NodeMissing,
                 of(
@@ -144,6 +159,7 @@ struct Converter<'i, 'c> {
     index: &'i Index,
     nodes: BTreeMap<&'c str, &'c Node>,
     specs: &'c mut PodSpecs<'i>,
+    knows_storage: bool,
     unweighed: Unweighed,
     tallies: BTreeMap<NotPlanned, Tally>,
     /// What the names of expanded pods start with, by namespace.
@@ -161,6 +177,8 @@ impl<'i> Converter<'i, '_> {
             spec: &pod.spec,
             labels: &pod.labels,
             owner: pod.controller.as_ref(),
+            gang: pod.gang.as_ref(),
+            name: &name.name,
             namespace: &name.namespace,
             has_passed: pod.metadata.uid.is_some(),
         };
@@ -195,6 +213,9 @@ impl<'i> Converter<'i, '_> {
             PodPlace::Terminating(_) => false,
         };
         if needs_place {
+            if !self.knows_storage && !pod.spec.volumes.is_empty() {
+                self.tally(NotPlanned::StorageMissing, name);
+            }
             let owner = pod.controller.as_deref();
             self.unweighed
                 .count(&pod.spec, &spec.rules, &name.namespace, &name.name, owner, 1);
@@ -227,8 +248,12 @@ impl<'i> Converter<'i, '_> {
     }
 
     fn tally(&mut self, why: NotPlanned, name: &ObjectName) {
+        self.tally_many(why, name, 1);
+    }
+
+    fn tally_many(&mut self, why: NotPlanned, name: &ObjectName, count: u64) {
         let tally = self.tallies.entry(why).or_default();
-        tally.count += 1;
+        tally.count += count;
         if tally.names.len() < 3 {
             tally.names.push(name.to_string());
         }
@@ -259,45 +284,83 @@ impl<'i> Converter<'i, '_> {
 
     fn expand(&mut self, expansion: &Expansion<'i>) -> Result<(), String> {
         let ObjectName { namespace, name } = expansion.name;
-        let owner = expansion.owner();
         let template = expansion.template;
-        let spec = self.specs.of_template(
-            &template.spec,
-            Subject {
-                namespace,
-                labels: &template.metadata.labels,
-                owner: Some(&owner),
-            },
-        )?;
-        if opted_out(&spec) {
-            self.tally(NotPlanned::OptedOut, expansion.name);
-            return Ok(());
-        }
-        let prefix = self.free_prefix(expansion);
-        self.unweighed.count(
-            &template.spec,
-            &spec.rules,
-            namespace,
-            name,
-            Some(&owner),
-            expansion.count,
-        );
-        for number in expansion.first..expansion.first.saturating_add(expansion.count) {
+        let owner = expansion.owner();
+        let gang = self.gang_of(expansion)?;
+        let numbers = expansion.first..expansion.first.saturating_add(expansion.count);
+        // A claim has the name of its pod, as its StatefulSet calls that.
+        let claims_differ = !expansion.claim_templates.is_empty() || template.spec.has_claims_of_its_own();
+        let mut spec = None;
+        let mut prefix = String::new();
+        for number in numbers {
+            let own_name = format!("{}-{number}", expansion.stem);
+            let known = spec.take().filter(|_| !claims_differ);
+            let is_first = prefix.is_empty();
+            let found = match known {
+                Some(known) => known,
+                None => self
+                    .specs
+                    .of_template(
+                        &template.spec,
+                        Subject {
+                            namespace,
+                            pod: Some(&own_name),
+                            labels: &template.metadata.labels,
+                            owner: Some(&owner),
+                            claim_templates: expansion.claim_templates,
+                            gang: gang.as_ref(),
+                        },
+                    )
+                    .map_err(|message| format!("{}.spec.{message}", expansion.template_path()))?,
+            };
+            if is_first {
+                if opted_out(&found) {
+                    self.tally(NotPlanned::OptedOut, expansion.name);
+                    return Ok(());
+                }
+                prefix = self.free_prefix(expansion);
+                let has_volumes = !template.spec.volumes.is_empty() || !expansion.claim_templates.is_empty();
+                if has_volumes && !self.knows_storage {
+                    self.tally_many(NotPlanned::StorageMissing, expansion.name, expansion.count);
+                }
+                self.unweighed.count(
+                    &template.spec,
+                    &found.rules,
+                    namespace,
+                    name,
+                    Some(&owner),
+                    expansion.count,
+                );
+            }
             self.found.push(ModelPod {
                 name: PodName::new(&**namespace, format!("{prefix}-{number}")),
-                spec: Arc::clone(&spec),
+                spec: Arc::clone(&found),
                 place: PodPlace::Pending,
                 created: None,
             });
+            spec = Some(found);
         }
         Ok(())
+    }
+
+    /// The gang of a workload's pods: of its ProvisioningRequest, or as its template's annotations say.
+    fn gang_of(&self, expansion: &Expansion<'_>) -> Result<Option<Gang>, String> {
+        let ObjectName { namespace, name } = expansion.name;
+        if expansion.kind == Kind::ProvisioningRequest {
+            return Ok(Some(of_request(name, self.index.referred(expansion.name))));
+        }
+        match WrittenGang::of(&expansion.template.metadata.annotations) {
+            Some(written) => gang(&written, namespace, self.index)
+                .map_err(|message| format!("{}.{message}", expansion.template_path())),
+            None => Ok(None),
+        }
     }
 
     /// What the names of a workload's pods start with: its name, unless that makes the name of a pod that is there
     /// already (a Deployment and a StatefulSet may share a name).
     fn free_prefix(&mut self, expansion: &Expansion<'i>) -> String {
-        let ObjectName { namespace, name } = expansion.name;
-        let mut prefix = name.to_string();
+        let namespace = &expansion.name.namespace;
+        let mut prefix = expansion.stem.clone();
         while self.prefixes.contains(&(namespace, prefix.clone()))
             || self.is_in_use(namespace, &prefix, expansion)
         {

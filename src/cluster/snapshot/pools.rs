@@ -6,7 +6,7 @@ use dovetail_solver::model::name::{NodeClassName, NodePoolName};
 use dovetail_solver::model::node_pool::{NodeClass, NodePool};
 
 use crate::api;
-use crate::cloud::catalog::Catalogue;
+use crate::cluster::convert::attachments::Attachments;
 use crate::cluster::convert::node::Machine;
 use crate::cluster::convert::node_class::{Classes, observed_memory, snapshot_name};
 use crate::cluster::convert::node_pool::{NODE_CLASS_GROUP, NODE_CLASS_KIND, node_pool, not_ready, oddities};
@@ -25,7 +25,7 @@ pub(super) struct Launching {
 pub(super) fn convert(
     index: &Index,
     machines: &[Machine<'_>],
-    catalogue: &Catalogue,
+    attachments: Attachments<'_>,
     mut classes: Classes,
     policies: &Policies,
     notes: &mut Vec<Note>,
@@ -82,9 +82,11 @@ pub(super) fn convert(
             .or_insert_with(|| {
                 let mut settings = classes.settings[class].clone();
                 settings.memory_overhead = overhead;
+                let mut instance_types = attachments.catalogue.instance_types(&settings);
+                attachments.of_types(&mut instance_types, &settings);
                 NodeClass {
                     name: class_name,
-                    instance_types: catalogue.instance_types(&settings),
+                    instance_types,
                 }
             });
     }

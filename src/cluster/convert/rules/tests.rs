@@ -12,16 +12,27 @@ fn web() -> Labels {
         .into()
 }
 
-fn rules_among(yaml: &str, spec: Value) -> Result<PodRules, String> {
+fn index_of(yaml: &str) -> Index {
     let read = read_bytes("input", yaml.as_bytes(), &[]).unwrap();
-    assert!(read.diagnostics.is_empty(), "{:?}", read.diagnostics);
+    let said = read.diagnostics.notes().iter().filter(|_| !yaml.is_empty());
+    assert_eq!(said.count(), 0);
+    read.index
+}
+
+fn rules_among(yaml: &str, spec: Value) -> Result<PodRules, String> {
+    let index = index_of(yaml);
     let spec: PodSpec = serde_json::from_value(spec).unwrap();
     let subject = Subject {
         namespace: "shop",
+        pod: None,
         labels: &web(),
         owner: None,
+        claim_templates: &[],
+        gang: None,
     };
-    Surroundings::of(&read.index).rules(&spec, subject)
+    let config = SchedulerConfig::default();
+    let asked = Surroundings::of(&index, &config).asked(&spec, subject)?;
+    Ok(asked.rules)
 }
 
 fn rules(spec: Value) -> PodRules {
@@ -252,4 +263,89 @@ fn the_order_in_which_rules_are_written_makes_no_difference() {
         rules(json!({"topologySpreadConstraints": [host, zone, zone]}))
     );
     assert!(rules(json!({})).is_empty());
+}
+
+const SCHEDULER: &str = "podTopologySpread: {defaultConstraints: [{maxSkew: 5, topologyKey: topology.kubernetes.io/zone, whenUnsatisfiable: ScheduleAnyway}]}";
+
+fn by_default(yaml: &str, owner: Option<(&str, &str)>, spec: Value) -> Vec<String> {
+    let index = index_of(yaml);
+    let spec: PodSpec = serde_json::from_value(spec).unwrap();
+    let owner = owner.map(|(kind, name)| OwnerReference {
+        kind: kind.to_owned(),
+        name: name.to_owned(),
+        controller: true,
+    });
+    let subject = Subject {
+        namespace: "shop",
+        pod: None,
+        labels: &web(),
+        owner: owner.as_ref(),
+        claim_templates: &[],
+        gang: None,
+    };
+    let config: SchedulerConfig = SCHEDULER.parse().unwrap();
+    let asked = Surroundings::of(&index, &config).asked(&spec, subject).unwrap();
+    let said = |spread: &dovetail_solver::model::rules::TopologySpread| {
+        format!(
+            "{} {}: {}",
+            spread.topology_key,
+            spread.max_skew,
+            labels_of(&spread.selector)
+        )
+    };
+    asked.rules.spread.iter().map(said).collect()
+}
+
+#[test]
+fn default_constraints_hold_for_pods_that_belong_to_something_and_have_none() {
+    let service = "apiVersion: v1\nkind: Service\nmetadata: {name: web, namespace: shop}\nspec: {selector: {tier: front}}\n---\n";
+    let other = "apiVersion: v1\nkind: Service\nmetadata: {name: db, namespace: shop}\nspec: {selector: {app: db}}\n---\n";
+    let set = "apiVersion: apps/v1\nkind: ReplicaSet\nmetadata: {name: web-1, namespace: shop}\nspec: {selector: {matchExpressions: [{key: app, operator: In, values: [web, www]}]}, template: {spec: {}}}\n---\n";
+    let owner = Some(("ReplicaSet", "web-1"));
+    let all = [service, other, set].concat();
+    let zone = "topology.kubernetes.io/zone 5:";
+    assert_eq!(
+        by_default(&all, owner, json!({})),
+        [format!("{zone} app in [web, www], tier in [front]")]
+    );
+    assert_eq!(
+        by_default(&all, None, json!({})),
+        [format!("{zone} tier in [front]")]
+    );
+    assert!(by_default(other, None, json!({})).is_empty());
+    assert!(by_default(set, Some(("ReplicaSet", "gone")), json!({})).is_empty());
+    let own = json!({"topologySpreadConstraints": [{"topologyKey": "h", "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule", "labelSelector": {}}]});
+    assert_eq!(by_default(&all, owner, own), ["h 1: "]);
+}
+
+#[test]
+fn a_bad_scheduler_config_is_named_with_its_path() {
+    let wrong = |constraint: &str| {
+        let text = format!("podTopologySpread: {{defaultConstraints: [{constraint}]}}");
+        text.parse::<SchedulerConfig>().unwrap_err()
+    };
+    let rest = "topologyKey: z, whenUnsatisfiable: DoNotSchedule";
+    assert!(
+        wrong(&format!("{{maxSkew: 0, {rest}}}"))
+            .starts_with("podTopologySpread.defaultConstraints[0].maxSkew: expected")
+    );
+    assert!(
+        wrong(&format!("{{maxSkew: 1, labelSelector: {{}}, {rest}}}")).contains("labelSelector: not allowed")
+    );
+    assert!(
+        wrong(&format!("{{maxSkew: 1, matchLabelKeys: [a], {rest}}}"))
+            .contains("matchLabelKeys: not allowed")
+    );
+    assert!(
+        wrong(&format!("{{maxSkew: 1, {rest}}}, {{maxSkew: 2, {rest}}}"))
+            .contains("[1].topologyKey: z is there twice")
+    );
+    assert!(wrong(&format!("{{maxSkew: 1, skew: 2, {rest}}}")).contains("skew: unknown field"));
+    assert!(
+        "podTopology: {}"
+            .parse::<SchedulerConfig>()
+            .unwrap_err()
+            .contains("podTopology: unknown field")
+    );
+    assert_eq!("{}".parse::<SchedulerConfig>(), Ok(SchedulerConfig::default()));
 }
