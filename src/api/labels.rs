@@ -40,6 +40,9 @@ pub const EXCLUDE_FROM_LOAD_BALANCERS: &str = "node.kubernetes.io/exclude-from-e
 /// The label that names a node's EC2NodeClass.
 pub const EC2_NODE_CLASS: &str = "karpenter.k8s.aws/ec2nodeclass";
 
+/// Resources of this prefix count the volumes that a driver, which is the rest of the name, attaches to a node.
+pub const ATTACHMENTS_PREFIX: &str = "attachable-volumes-csi-";
+
 /// Labels of the EC2 provider's domain that say what an instance type is; every kind's requirements may use them.
 pub const AWS_TYPE_LABELS: [&str; 22] = [
     "karpenter.k8s.aws/instance-accelerator-count",

@@ -9,11 +9,11 @@ use std::io::{self, Write};
 use dovetail_solver::model::instance_type::{CAPACITY_TYPE_LABEL, INSTANCE_TYPE_LABEL, ZONE_LABEL};
 use dovetail_solver::model::name::{InstanceTypeName, NodePoolName, ZoneName};
 use dovetail_solver::model::plan::Launch;
+use dovetail_solver::model::resources::ResourceName;
 use serde::Serialize;
 
 use super::Report;
 use crate::api::{NodeClassReference, NodePool, Operator, Requirement, Taint, labels};
-use crate::cluster::convert::attachments::is_attachment;
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -144,6 +144,7 @@ fn claim<'a>(launch: &'a Launch, pool: &'a NodePool) -> Claim<'a> {
         block_owner_deletion: true,
     });
     // Nothing but the planner knows attachments of an instance type; a claim that asked for some would find none.
+    let is_attachment = |name: &ResourceName| name.to_string().starts_with(labels::ATTACHMENTS_PREFIX);
     let requests = launch.requests.iter().filter(|(name, _)| !is_attachment(name));
     Claim {
         api_version: "karpenter.sh/v1",

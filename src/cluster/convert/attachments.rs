@@ -10,7 +10,7 @@ use dovetail_solver::model::instance_type::{INSTANCE_TYPE_LABEL, InstanceType};
 use dovetail_solver::model::node::Node;
 use dovetail_solver::model::resources::{Amount, ResourceName, Resources};
 
-use crate::api::labels::EC2_NODE_CLASS;
+use crate::api::labels::{ATTACHMENTS_PREFIX, EC2_NODE_CLASS};
 use crate::cloud::catalog::{Catalogue, ClassSettings};
 use crate::cluster::index::Index;
 use crate::cluster::objects::meta::ObjectName;
@@ -24,19 +24,10 @@ pub const EBS_DRIVER: &str = "ebs.csi.aws.com";
 /// Any number: no node has as many pods.
 const UNLIMITED: Amount = Amount::new(1_000_000);
 
-/// What the names of these resources start with.
-const PREFIX: &str = "attachable-volumes-csi-";
-
 /// The resource that stands for attachments of a driver.
 #[must_use]
 pub fn attachments(driver: &str) -> ResourceName {
-    ResourceName::from(format!("{PREFIX}{driver}"))
-}
-
-/// Whether a resource stands for attachments.
-#[must_use]
-pub fn is_attachment(resource: &ResourceName) -> bool {
-    matches!(resource, ResourceName::Other(name) if name.starts_with(PREFIX))
+    ResourceName::from(format!("{ATTACHMENTS_PREFIX}{driver}"))
 }
 
 /// Drivers that can attach only so many volumes to a node: EBS's, and those that say so of some node.
