@@ -6,6 +6,7 @@
 //! Rungs end by counted effort, and by a share of the time left where a quota knows it.
 
 mod bounds;
+mod engines;
 mod greedy;
 mod hurry;
 mod merged;
@@ -13,6 +14,7 @@ mod merged;
 mod programs;
 #[cfg(feature = "highs")]
 mod side_rows;
+mod split;
 #[cfg(feature = "highs")]
 mod weights;
 
@@ -23,13 +25,9 @@ use crate::lower::Problem;
 use crate::model::money::Cost;
 use crate::model::plan::{Phase, PlanBody, Stopped, Work};
 use crate::options::{Engine, PlanOptions};
-use crate::pack::effort::{Effort, Share};
-use crate::pack::filler::Filler;
+use crate::pack::effort::Effort;
 use crate::pack::lower_bound::Prices;
 use crate::pack::memory::Memory;
-use crate::pack::merged::MOST_GROUPS;
-#[cfg(feature = "highs")]
-use crate::pack::mip::weights_are_settled;
 use crate::pack::{Filling, Packing, karpenter_order, search};
 use crate::quota::Quota;
 
@@ -37,24 +35,6 @@ use bounds::Bounds;
 #[cfg(feature = "highs")]
 use programs::Choice;
 
-/// For ruin and recreate before columns are generated: enough to pack few pods well, and no more, since columns gain more
-/// in the same time where there are many.
-const IMPROVE: Share = Share {
-    units: 12_000_000,
-    hundredths: 25,
-};
-/// Nodes beyond which that changes next to nothing, some at a time, while columns change all of them at once.
-const MOST_IMPROVED: u64 = 3_000;
-/// For ruin and recreate in the end.
-const POLISH: Share = Share {
-    units: 12_000_000,
-    hundredths: 100,
-};
-
-/// Starts of ruin and recreate beside the best packing, as far as the effort goes.
-const RESTARTS: u64 = 3;
-/// Rounds of ruin and recreate in vain after which there are no more.
-const PATIENCE: u32 = 3;
 /// How many times as long as lifting and checking took longest stays for the end: once for the last engine's find, half of
 /// it for the plan, which isn't lifted again, and some since a better packing has more fillings.
 const CHECKS: u32 = 2;
@@ -143,13 +123,6 @@ impl<'a> Ladder<'a> {
     }
 
     /// Runs what the options ask for, as long as something may come of it.
-    #[cfg_attr(
-        not(feature = "highs"),
-        expect(
-            unused_variables,
-            reason = "column generation alone starts from what is remembered"
-        )
-    )]
     pub(crate) fn climb(&mut self, memory: &Memory) {
         if self.is_hurried() {
             self.hurry();
@@ -161,66 +134,12 @@ impl<'a> Ladder<'a> {
         if self.options.engine == Engine::Greedy || self.incumbents.is_empty() {
             return;
         }
-        let mut filler = search::filler(self.problem, &prices.values());
-        let all = self.options.engine == Engine::Auto;
-        #[cfg(feature = "highs")]
-        if self.needs_side_rows() {
-            self.side_rows();
-        }
         if self.problem.side.span_nodes() {
-            // No other engine can keep them.
+            self.spanning();
             return;
         }
-        if self.problem.groups.len() > MOST_GROUPS && self.problem.side.is_empty() {
-            self.merged(&filler);
-        } else {
-            self.density(&mut filler);
-            #[cfg(feature = "highs")]
-            self.snug();
-            if all && self.launches() <= MOST_IMPROVED {
-                self.improve("improve", IMPROVE, self.options.seed, 1, &mut filler);
-            }
-            #[cfg(feature = "highs")]
-            if weights_are_settled(self.problem) {
-                self.columns(&filler, memory);
-            } else {
-                self.weight_by_weight();
-            }
-        }
-        #[cfg(feature = "highs")]
-        {
-            self.restricted(1);
-            self.compact();
-            self.existing_places();
-        }
-        if all || cfg!(not(feature = "highs")) {
-            self.polish(&mut filler);
-        }
-    }
-
-    /// Ruin and recreate with one seed after another, each time with twice the effort; what it finds is put together anew
-    /// with all else that is known. Ends when that gets nowhere.
-    fn polish(&mut self, filler: &mut Filler<'a>) {
-        let (mut factor, mut left) = (1, self.options.thoroughness.max(1));
-        let mut seed = self.options.seed;
-        let mut vain = 0;
-        while left > 0 && vain < PATIENCE && !self.is_done() {
-            factor = left.min(factor);
-            let before = self.incumbents.len();
-            self.improve("polish", POLISH.times(factor), seed, RESTARTS, filler);
-            #[cfg(feature = "highs")]
-            if factor > 1 || self.incumbents.len() > before {
-                self.restricted(factor);
-            }
-            vain = if self.incumbents.len() > before {
-                0
-            } else {
-                vain + 1
-            };
-            seed = seed.wrapping_add(RESTARTS + 1);
-            left -= factor;
-            factor *= 2;
-        }
+        let mut filler = search::filler(self.problem, &prices.values());
+        self.engines(&mut filler, memory);
     }
 
     /// What was found.
@@ -317,31 +236,6 @@ impl<'a> Ladder<'a> {
                 Err(refused)
             }
         }
-    }
-
-    /// Ruin and recreate on the best packing so far, with so many restarts.
-    fn improve(&mut self, name: &str, share: Share, seed: u64, restarts: u64, filler: &mut Filler<'a>) {
-        if self.is_done() {
-            return;
-        }
-        let Some(best) = self.incumbent().cloned() else {
-            return;
-        };
-        let start = self.quota.elapsed();
-        let floor = self.floor(&best);
-        if !self.effort.begin(share, self.looks()) {
-            return;
-        }
-        let packing = search::improved(
-            self.problem,
-            filler,
-            best,
-            floor,
-            seed,
-            restarts,
-            &mut self.effort,
-        );
-        self.enter(name, start, Ok(packing));
     }
 }
 

@@ -8,9 +8,10 @@ use crate::pack::filler::Filler;
 use crate::pack::merged::{CLUSTERS, Merged};
 use crate::pack::{Packing, search};
 
+use super::Ladder;
+use super::engines::IMPROVE;
 #[cfg(feature = "highs")]
 use super::programs::COLUMNS;
-use super::{IMPROVE, Ladder};
 
 /// For the density greedy on clusters, one start of which takes hundredths of a second.
 const DENSITY: Share = Share {

@@ -1,7 +1,8 @@
 //! Which offerings may stand in for a launch: same node pool, room for what is on it, no rule broken.
 //!
 //! At most sixty types, the cheapest, bought as the first choice is: on-demand in place of spot would be several times
-//! dearer than planned, so a spot market that is empty asks for a new plan. Limits and limited offers hold for the worst joint choice: each launch reserves
+//! dearer than planned, so a spot market that is empty asks for a new plan. Where a rule counts pods of the node by zone or
+//! by other labels, all have the same values of those. Limits and limited offers hold for the worst joint choice: each launch reserves
 //! the largest of its alternatives, and counts in every limited offer that it names. Launches of one filling share
 //! one list.
 
@@ -16,6 +17,7 @@ use crate::lower::rules::resources;
 use crate::model::plan::Alternative;
 use crate::model::requirement::Labels;
 use crate::pack::ledger::Ledger;
+use crate::pack::side::group_parts::under_rows;
 use crate::pack::{Filling, Launched, Packing, load};
 
 /// As many types as Karpenter once sent to EC2 at most; more make a request too large.
@@ -36,6 +38,10 @@ pub(super) struct Lifter<'a> {
     /// Whether any label was left open and chosen.
     any_labels: bool,
     daemons: Vec<Profile>,
+    /// Groups that rows across nodes concern.
+    under_rows: FixedBitSet,
+    /// Whether such rows count nodes whatever is on them.
+    rows_count_nodes: bool,
     /// What the first choices of all launches leave.
     ledger: Ledger,
     lists: BTreeMap<List, Arc<[Alternative]>>,
@@ -81,6 +87,8 @@ impl<'a> Lifter<'a> {
                 .iter()
                 .map(|daemon_set| Profile::of(&daemon_set.spec))
                 .collect(),
+            under_rows: under_rows(&problem.side),
+            rows_count_nodes: problem.side.rows.iter().any(|row| !row.nodes.is_empty()),
             ledger,
             lists: BTreeMap::new(),
             last: None,
@@ -136,9 +144,11 @@ impl<'a> Lifter<'a> {
             .map(|profile| &problem.compatible[*profile])
             .collect();
         let bought_as = universe.offering(first).capacity_type;
+        let is_bound = self.is_bound_to_its_part(&launched.filling);
         let holds = |bin: usize| {
             let room = self.rooms[bin].as_ref();
             universe.offering(bin).capacity_type == bought_as
+                && (!is_bound || problem.parts[bin] == problem.parts[first])
                 && room.is_some_and(|room| resources::fits(&load, room))
                 && compatible.iter().all(|bins| bins.contains(bin))
         };
@@ -165,6 +175,12 @@ impl<'a> Lifter<'a> {
         }
         bins.sort_unstable_by_key(|bin| self.rank[*bin]);
         bins
+    }
+
+    /// Whether a node in another part would count elsewhere in a row across nodes.
+    fn is_bound_to_its_part(&self, filling: &Filling) -> bool {
+        let mut groups = filling.iter().map(|(group, _)| *group);
+        self.rows_count_nodes || groups.any(|group| self.under_rows.contains(group))
     }
 
     /// Offers that differ only in open labels once, with the launch's labels where they will do.

@@ -57,6 +57,8 @@ pub struct Problem<'a> {
     pub universe: Universe<'a>,
     /// Bins that each profile may use.
     pub compatible: Vec<FixedBitSet>,
+    /// Of each bin: its part.
+    pub parts: Vec<usize>,
     /// Of each bin: indices of the DaemonSets that come with it.
     pub overhead: Vec<Arc<[usize]>>,
     /// Bin classes: the kinds of node worth launching, cheapest first.
@@ -198,6 +200,7 @@ pub fn lower_apart<'a>(snapshot: &'a Snapshot, apart: &[&'a str]) -> Problem<'a>
         profiles: grouping.profiles,
         universe,
         compatible,
+        parts,
         overhead,
         kinds: Vec::new(),
         allocatable: Array2::zeros((0, 0)),
@@ -210,8 +213,8 @@ pub fn lower_apart<'a>(snapshot: &'a Snapshot, apart: &[&'a str]) -> Problem<'a>
         topology,
         side: SideRows::default(),
     };
-    add_kinds(&mut problem, &parts);
-    problem.side = compile::compile(&problem, standing, &grouping.matches, &wishes, &parts);
+    add_kinds(&mut problem);
+    problem.side = compile::compile(&problem, standing, &grouping.matches, &wishes, &problem.parts);
     problem
 }
 
@@ -247,7 +250,7 @@ fn evaluate<'e>(
     (compatible, overhead)
 }
 
-fn add_kinds(problem: &mut Problem<'_>, parts: &[usize]) {
+fn add_kinds(problem: &mut Problem<'_>) {
     let mut rooms: Vec<Option<Vec<u64>>> = Vec::with_capacity(problem.universe.bins.len());
     for bin in 0..problem.universe.bins.len() {
         let like_the_last = bin > 0
@@ -268,7 +271,7 @@ fn add_kinds(problem: &mut Problem<'_>, parts: &[usize]) {
         compatible: &problem.compatible,
         allowances: &problem.allowances,
         tiers: &tiers,
-        parts,
+        parts: &problem.parts,
     };
     let kinds = prune::prune(prune::merge(facts, &mut supplies));
     let rows: Vec<Vec<u64>> = kinds.iter().map(|kind| kind.room.clone()).collect();

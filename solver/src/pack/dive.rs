@@ -11,7 +11,7 @@ use crate::lp::run::{Refused, Simplex};
 use crate::options::PlanOptions;
 use crate::quota::Unlimited;
 
-use super::columns::converge;
+use super::columns::{Converged, converge};
 use super::descent::{Descent, State, Whim, clipped, take};
 use super::effort::{Effort, Share};
 use super::farley::Farley;
@@ -73,14 +73,16 @@ pub fn pack<'a>(
     shares: Shares,
     effort: &mut Effort<'_>,
 ) -> Result<Option<Outcome>, Refused> {
-    let Some((ground, mut generator)) = Ground::new(problem, starts) else {
+    let Some(generated) = generated(problem, starts, values, shares.generate, effort)? else {
         return Ok(None);
     };
-    let demand = ground.state.demand.clone();
-    let mut master = Master::new(problem, &demand)?;
-    master.add(ground.known(problem, &generator, starts))?;
-    effort.grant(shares.generate);
-    let converged = converge(problem, &mut master, &mut generator, &demand, values, effort)?;
+    let Generated {
+        ground,
+        mut generator,
+        master,
+        demand,
+        converged,
+    } = generated;
     effort.grant(shares.dive);
     let farley = converged.farley;
     let farley = farley.and_then(|farley| credits::settled(problem, &mut generator, farley, effort));
@@ -113,6 +115,58 @@ pub fn pack<'a>(
         farley,
         patterns: dives.master.patterns().to_vec(),
         values,
+    }))
+}
+
+/// Only the values that bound every packing, generated from one; `None` where there are none.
+///
+/// # Errors
+/// When the solver refuses what it is given.
+pub fn bound<'a>(
+    problem: &'a Problem<'a>,
+    start: &Packing,
+    values: &[f64],
+    share: Share,
+    effort: &mut Effort<'_>,
+) -> Result<Option<Farley>, Refused> {
+    let Some(mut generated) = generated(problem, &[start], values, share, effort)? else {
+        return Ok(None);
+    };
+    effort.grant(share);
+    let farley = generated.converged.farley;
+    Ok(farley.and_then(|farley| credits::settled(problem, &mut generated.generator, farley, effort)))
+}
+
+/// Column generation that has come to its end.
+struct Generated<'a> {
+    ground: Ground,
+    generator: Generator<'a>,
+    master: Master<'a>,
+    demand: Vec<u64>,
+    converged: Converged,
+}
+
+fn generated<'a>(
+    problem: &'a Problem<'a>,
+    starts: &[&Packing],
+    values: &[f64],
+    share: Share,
+    effort: &mut Effort<'_>,
+) -> Result<Option<Generated<'a>>, Refused> {
+    let Some((ground, mut generator)) = Ground::new(problem, starts) else {
+        return Ok(None);
+    };
+    let demand = ground.state.demand.clone();
+    let mut master = Master::new(problem, &demand)?;
+    master.add(ground.known(problem, &generator, starts))?;
+    effort.grant(share);
+    let converged = converge(problem, &mut master, &mut generator, &demand, values, effort)?;
+    Ok(Some(Generated {
+        ground,
+        generator,
+        master,
+        demand,
+        converged,
     }))
 }
 

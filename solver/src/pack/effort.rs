@@ -120,6 +120,12 @@ impl<'a> Effort<'a> {
         }
     }
 
+    /// Counts what an effort of its own, for a part of the work, has come to.
+    pub fn join(&mut self, part: &Effort<'_>) {
+        self.was_cut |= part.stopped() == Stopped::Deadline;
+        self.spend(part.spent);
+    }
+
     /// Asks the quota at once, where an engine waits for work that it can't count. Whether time is up for it: counted
     /// effort has no say here, since how often a waiting engine asks differs from run to run.
     pub fn ask_quota(&mut self) -> bool {

@@ -18,3 +18,4 @@ pub mod rules;
 pub mod strategies;
 pub mod synthetic;
 pub mod synthetic_exact;
+pub mod thrown;

@@ -52,7 +52,7 @@ impl fmt::Display for Broken {
 }
 
 /// Nodes of a packing with their number: each room once, each launch as often as it counts.
-fn nodes(packing: &Packing) -> impl Iterator<Item = (Place, &Filling, u64)> {
+pub(super) fn nodes(packing: &Packing) -> impl Iterator<Item = (Place, &Filling, u64)> {
     let rooms = packing.rooms.iter().enumerate();
     let rooms = rooms.map(|(room, filling)| (Place::Room(room), filling, 1));
     let launched = packing.launched.iter();
@@ -68,7 +68,7 @@ fn pods(packing: &Packing, groups: &FixedBitSet, places: &Places) -> u64 {
 }
 
 /// Pods of some groups on one node.
-fn of(filling: &Filling, groups: &FixedBitSet) -> u64 {
+pub(super) fn of(filling: &Filling, groups: &FixedBitSet) -> u64 {
     let parts = filling.iter().filter(|(group, _)| groups.contains(*group));
     parts.map(|(_, count)| count).sum()
 }
