@@ -301,3 +301,85 @@ fn an_optimistic_policy_has_instance_types_of_its_own() {
     assert!(memory(0) > memory(1));
     assert_eq!(frozen.gap, Some(dovetail_solver::model::plan::Gap(5_000)));
 }
+
+const STORAGE: &str = "apiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: gp3}\nprovisioner: ebs.csi.aws.com\nvolumeBindingMode: WaitForFirstConsumer\n---\n";
+const EBS: &str = "attachable-volumes-csi-ebs.csi.aws.com";
+
+fn stateful_set(more: &str) -> String {
+    format!(
+        "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {{name: db}}\nspec: {{replicas: 2, template: {{spec: {{containers: [{{name: c}}]}}{more}}}, volumeClaimTemplates: [{{metadata: {{name: data}}, spec: {{storageClassName: gp3}}}}]}}\n---\n"
+    )
+}
+
+#[test]
+fn replicas_of_a_stateful_set_attach_a_volume_each_and_their_claims_are_looked_up() {
+    let bound = "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: data-db-1}\nspec: {volumeName: v}\n---\napiVersion: v1\nkind: PersistentVolume\nmetadata: {name: v, labels: {topology.kubernetes.io/zone: eu-west-1b}}\nspec: {csi: {driver: ebs.csi.aws.com, volumeHandle: x}}\n---\n";
+    let csi_node = "apiVersion: storage.k8s.io/v1\nkind: CSINode\nmetadata: {name: n1}\nspec: {drivers: [{name: ebs.csi.aws.com, nodeID: i, allocatable: {count: 7}}]}\n---\n";
+    let frozen = frozen(&[
+        CATALOG.to_owned(),
+        CLASS.to_owned(),
+        pool("default", "default", ""),
+        node("n1", "c7i.large", ""),
+        node("n2", "c7i.large", ""),
+        STORAGE.to_owned(),
+        stateful_set(""),
+        bound.to_owned(),
+        csi_node.to_owned(),
+    ]);
+    let snapshot = &frozen.snapshot;
+    let attaches = |at: usize| snapshot.pods[at].spec.requests.get(&EBS.into()).get();
+    assert_eq!((attaches(0), attaches(1)), (1, 1));
+    assert!(snapshot.pods[0].spec.rules.volumes.is_empty());
+    assert_eq!(snapshot.pods[1].spec.rules.volumes[0].claim, "data-db-1");
+    let room = |at: usize| snapshot.nodes[at].allocatable.get(&EBS.into()).get();
+    // What the node says; what its type takes less a second interface and the root volume where it says nothing.
+    assert_eq!((room(0), room(1)), (7, 31));
+    let types = &snapshot.node_class(&snapshot.node_pools[0]).instance_types;
+    assert_eq!(types[0].allocatable.get(&EBS.into()).get(), 31);
+}
+
+#[test]
+fn a_dump_without_storage_says_so_once_and_refuses_nothing() {
+    let frozen = frozen(&[
+        CATALOG.to_owned(),
+        CLASS.to_owned(),
+        pool("default", "default", ""),
+        stateful_set(""),
+        pod(
+            "p",
+            "volumes: [{name: v, persistentVolumeClaim: {claimName: c}}]",
+            "",
+        ),
+    ]);
+    let said = said(&frozen);
+    assert_eq!(said.len(), 1, "{said:?}");
+    assert!(
+        said[0].starts_with("warning 3 pods have volumes of claims"),
+        "{said:?}"
+    );
+    let pods = &frozen.snapshot.pods;
+    assert!(pods.iter().all(|pod| pod.spec.rules.is_empty()));
+}
+
+#[test]
+fn a_gang_is_named_by_pods_templates_and_requests_alike() {
+    let gang = "metadata: {annotations: {dovetail.sh/gang: g, dovetail.sh/gang-size: '2'}}";
+    let set = stateful_set(&format!(", {gang}"));
+    let pod =
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: p, annotations: {dovetail.sh/gang: g}}\nspec: {}\n---\n";
+    let frozen = frozen(&[
+        CATALOG.to_owned(),
+        CLASS.to_owned(),
+        STORAGE.to_owned(),
+        set,
+        pod.to_owned(),
+    ]);
+    let gangs: Vec<(&str, Option<u32>)> = frozen
+        .snapshot
+        .pods
+        .iter()
+        .filter_map(|pod| pod.spec.rules.gang.as_ref())
+        .map(|gang| (gang.name.as_str(), gang.size))
+        .collect();
+    assert_eq!(gangs, [("g", Some(2)), ("g", Some(2)), ("g", None)]);
+}
