@@ -13,11 +13,6 @@ use crate::cluster::objects::pod::PodSpec;
 /// A rule that is not weighed; in the order in which notes appear.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Rule {
-    HardSpread,
-    Affinity,
-    AntiAffinity,
-    Volumes,
-    HostPorts,
     Gangs,
     ResourceClaims,
     SoftSpread,
@@ -29,11 +24,6 @@ impl Rule {
     /// What pods have, as their manifests call it.
     fn words(self) -> &'static str {
         match self {
-            Self::HardSpread => "topologySpreadConstraints with DoNotSchedule",
-            Self::Affinity => "required podAffinity",
-            Self::AntiAffinity => "required podAntiAffinity",
-            Self::Volumes => "volumes of persistent volume claims",
-            Self::HostPorts => "host ports",
             Self::Gangs => "a gang",
             Self::ResourceClaims => "resource claims",
             Self::SoftSpread => "topologySpreadConstraints with ScheduleAnyway",
@@ -53,14 +43,6 @@ impl Rule {
     /// What of these is there.
     fn all_of(spec: &PodSpec, rules: &PodRules) -> Vec<Self> {
         [
-            (Self::HardSpread, rules.spread.iter().any(|spread| spread.is_hard)),
-            (Self::Affinity, !rules.affinity.is_empty()),
-            (Self::AntiAffinity, !rules.anti_affinity.is_empty()),
-            (
-                Self::Volumes,
-                !rules.volumes.is_empty() || rules.impossible.is_some(),
-            ),
-            (Self::HostPorts, !rules.host_ports.is_empty()),
             (Self::Gangs, rules.gang.is_some()),
             (Self::ResourceClaims, spec.resource_claims > 0),
             (
@@ -171,7 +153,7 @@ mod tests {
         let spread = json!([{"topologyKey": "z", "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule"},
             {"topologyKey": "z", "maxSkew": 1, "whenUnsatisfiable": "ScheduleAnyway"}]);
         let spread = json!({"topologySpreadConstraints": spread});
-        let port = json!({"containers": [{"ports": [{"hostPort": 80}, {"containerPort": 1}]}]});
+        let claim = json!({"resourceClaims": [{"name": "gpu"}]});
         let owner = OwnerReference {
             kind: "ReplicaSet".to_owned(),
             name: "web".to_owned(),
@@ -184,19 +166,12 @@ mod tests {
         };
         count(&spread, "web-0", Some(&owner), 11);
         count(&spread, "bare", None, 1);
-        count(&port, "bare", None, 1);
+        count(&claim, "bare", None, 1);
         let notes = unweighed.notes();
         let said: Vec<(Severity, u64)> = notes.iter().map(|note| (note.severity, note.count)).collect();
-        assert_eq!(
-            said,
-            [
-                (Severity::Warning, 12),
-                (Severity::Warning, 1),
-                (Severity::Info, 12)
-            ]
-        );
-        assert!(notes[0].message.starts_with("12 pods have topologySpreadConstraints with DoNotSchedule, which this version doesn't weigh yet (Pod shop/bare, ReplicaSet shop/web)"));
-        assert!(notes[1].message.starts_with("1 pod has host ports"));
+        assert_eq!(said, [(Severity::Warning, 1), (Severity::Info, 12)]);
+        assert!(notes[0].message.starts_with("1 pod has resource claims"));
+        assert!(notes[1].message.starts_with("12 pods have topologySpreadConstraints with ScheduleAnyway, which this version doesn't weigh yet (Pod shop/bare, ReplicaSet shop/web)"));
     }
 
     #[test]
