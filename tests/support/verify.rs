@@ -81,7 +81,11 @@ impl Judge<'_> {
             if *times > 1 {
                 findings.push(format!("pod {name} has {times} places"));
             }
-            if !self.pods.find(name).is_some_and(|pod| pod.pending) {
+            if !self
+                .pods
+                .find(name)
+                .is_some_and(|pod| pod.pending || self.loses_its_node(pod))
+            {
                 findings.push(format!(
                     "pod {name} is placed or refused, but doesn't wait for a place"
                 ));
@@ -106,6 +110,12 @@ impl Judge<'_> {
         }
     }
 
+    /// Pods of a node on its way out need another place, too.
+    fn loses_its_node(&self, pod: &Pod) -> bool {
+        let goes = |node: &&Node| node.deleting && pod.node.as_ref() == Some(&node.name);
+        !pod.terminating && self.nodes.iter().find(goes).is_some()
+    }
+
     fn pod(&self, name: &Value) -> Option<&Pod> {
         self.pods.find(name.as_str().unwrap_or(""))
     }
@@ -128,7 +138,7 @@ impl Judge<'_> {
                 findings.push(format!("{} in {}: {text}", offer.instance_type, offer.zone));
             });
             if let (0, Ok(wanted)) = (index, wanted)
-                && wanted != written(&launch["requests"])
+                && wanted != without_attachments(written(&launch["requests"]))
             {
                 findings.push(format!(
                     "requests are {}, counted anew {wanted:?}",
@@ -322,4 +332,10 @@ impl Judge<'_> {
             .iter()
             .all(|(resource, limit)| used.get(resource).is_none_or(|used| used <= limit))
     }
+}
+
+/// Volumes that are attached are counted by the scheduler's filters, not as an amount.
+fn without_attachments(mut requests: Amounts) -> Amounts {
+    requests.retain(|resource, _| !resource.starts_with("attachable-volumes-"));
+    requests
 }

@@ -71,6 +71,8 @@ struct Scheduler<'a> {
     places: Vec<Place>,
     /// By kind and constraint of a spread, whether each place counts: asked often, and always answered the same.
     eligible: RefCell<BTreeMap<(usize, usize), Vec<bool>>>,
+    /// DaemonSets' pods that have their room and ports already, but that nobody sees before they are bound.
+    unseen: Vec<(usize, usize)>,
 }
 
 impl<'a> Scheduler<'a> {
@@ -92,6 +94,7 @@ impl<'a> Scheduler<'a> {
             namespaces,
             places: Vec::new(),
             eligible: RefCell::default(),
+            unseen: Vec::new(),
         };
         for pod in all.into_iter().chain(&templates) {
             scheduler.learn(pod);
@@ -197,6 +200,18 @@ impl<'a> Scheduler<'a> {
             let kind = self.kind_of(&pod);
             if !has_one && self.refusal(&set, kind, &pod, place, true).is_none() {
                 self.bind(&set, kind, &pod, place);
+                self.unseen.push((place, kind));
+            }
+        }
+    }
+
+    /// Lets other pods see the DaemonSets' pods, or hides them again.
+    fn show_daemons(&mut self, seen: bool) {
+        for (place, kind) in &self.unseen {
+            let count = self.places[*place].kinds.entry(*kind).or_default();
+            *count += if seen { 1 } else { -1 };
+            if *count == 0 {
+                self.places[*place].kinds.remove(kind);
             }
         }
     }

@@ -62,9 +62,17 @@ impl<'a> After<'a> {
         self.planned = wishes.iter().map(|wish| wish.kind).collect();
         let start: Vec<Place> = self.scheduler.places.clone();
         let mut best: Option<Vec<String>> = None;
-        for _ in 0..=ORDERS {
+        for order in 0..=ORDERS {
             self.scheduler.places.clone_from(&start);
-            let left = self.place_all(wishes.clone());
+            let left = if order % 2 == 0 {
+                self.place_all(wishes.clone()).1
+            } else {
+                // The DaemonSets' pods may come later as well.
+                self.scheduler.show_daemons(false);
+                let waiting = self.place_all(wishes.clone()).0;
+                self.scheduler.show_daemons(true);
+                self.place_all(waiting).1
+            };
             if best.as_ref().is_none_or(|best| left.len() < best.len()) {
                 best = Some(left);
             }
@@ -92,6 +100,7 @@ impl<'a> After<'a> {
     fn set_up(&mut self, plan: &Value, granted: &[&Offer]) -> Vec<Wish> {
         let (input, pods) = (self.scheduler.input, self.pods);
         self.scheduler.places.clear();
+        self.scheduler.unseen.clear();
         let mut wishes = Vec::new();
         for node in Node::all(input).iter().filter(|node| !node.deleting) {
             let place = self.scheduler.open(node, pods);
@@ -129,7 +138,7 @@ impl<'a> After<'a> {
     }
 
     /// Places what can be placed, in rounds; what remains, with the filter that kept it out at the end.
-    fn place_all(&mut self, mut waiting: Vec<Wish>) -> Vec<String> {
+    fn place_all(&mut self, mut waiting: Vec<Wish>) -> (Vec<Wish>, Vec<String>) {
         loop {
             let before = waiting.len();
             let mut left = Vec::new();
@@ -147,7 +156,8 @@ impl<'a> After<'a> {
                 }
             }
             if left.is_empty() || left.len() == before {
-                return left.iter().map(|wish| self.told(wish)).collect();
+                let told = left.iter().map(|wish| self.told(wish)).collect();
+                return (left, told);
             }
             waiting = left;
         }
@@ -195,6 +205,7 @@ impl<'a> After<'a> {
             .scheduler
             .refusal(name, self.scheduler.kind_of(pod), pod, place, false);
         self.scheduler.places.truncate(place);
+        self.scheduler.unseen.retain(|(of, _)| *of < place);
         self.scheduler.eligible.borrow_mut().clear();
         refusal
     }
