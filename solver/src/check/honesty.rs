@@ -64,6 +64,9 @@ fn holds(world: &World<'_>, pod: &Pod, reason: &Reason) -> Result<(), String> {
                 Constraint::Limit if !limited => {
                     Err(format!("a limit of node pool {name} is blamed, it has none"))
                 }
+                Constraint::MinValues if pool.requirements.min_values().next().is_none() => {
+                    Err(format!("minValues of node pool {name} are blamed, it has none"))
+                }
                 _ => Ok(()),
             }
         }

@@ -19,6 +19,7 @@ mod launchable;
 mod launches;
 mod limits;
 mod meetings;
+mod min_values;
 mod money;
 mod offerings;
 mod overhead;
@@ -55,6 +56,8 @@ pub enum Rule {
     Requirements,
     /// A key that the NodePool leaves open has no value where one is needed, or one that isn't allowed.
     Labels,
+    /// A launch and its alternatives have fewer different values of a key than the NodePool's minValues.
+    MinValues,
     /// A taint isn't tolerated.
     Taints,
     /// The room of DaemonSets is given away.
@@ -155,6 +158,7 @@ pub fn check(snapshot: &Snapshot, plan: Plan<Proposed>) -> Result<Plan<Checked>,
     offerings::check(&world, &launches, &meetings, &mut found);
     requirements::check(&world, &launches, &meetings, &placed, &mut found);
     labels::check(&world, &launches, &meetings, &mut found);
+    min_values::check(&world, &launches, &mut found);
     taints::check(&world, &launches, &placed, &mut found);
     resources::check(&world, &plan, &launches, &placed, &mut found);
     overhead::check(&world, &launches, &placed, &mut found);

@@ -30,6 +30,16 @@ pub struct Limits {
     pub nodes: Option<u64>,
 }
 
+/// What happens where fewer values of a key are left than a NodePool's minValues ask for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum MinValuesPolicy {
+    /// Nothing is launched.
+    #[default]
+    Strict,
+    /// What is launched offers as many as there are.
+    BestEffort,
+}
+
 /// A NodePool that may launch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -10,7 +10,7 @@ use thiserror::Error;
 
 use super::name::{NodeClassName, NodeName, NodePoolName, PodName};
 use super::node::Node;
-use super::node_pool::{NodeClass, NodePool};
+use super::node_pool::{MinValuesPolicy, NodeClass, NodePool};
 use super::objective::Objective;
 use super::pod::{DaemonSet, Pod, PodPlace};
 use super::time::Timestamp;
@@ -45,6 +45,9 @@ pub struct SnapshotParts {
     pub pods: Vec<Pod>,
     /// What to minimise.
     pub objective: Objective,
+    /// How minValues of the NodePools are meant.
+    #[serde(default)]
+    pub min_values_policy: MinValuesPolicy,
 }
 
 #[derive(Serialize, Deserialize)]

@@ -10,6 +10,7 @@ mod orders;
 mod places;
 mod room;
 mod spread;
+mod values;
 
 use dovetail_solver::check::{Rule, check};
 use dovetail_solver::model::explain::{Constraint, Reason};
