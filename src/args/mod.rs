@@ -200,9 +200,27 @@ pub struct SolveArgs {
     /// Refused for now: it belongs to consolidation.
     #[arg(long, hide = true)]
     pub spot_to_spot: bool,
-    /// Refused for now.
-    #[arg(long, hide = true, value_name = "POLICY")]
-    pub min_values_policy: Option<String>,
+    /// Where too few values of a key are left for a NodePool's minValues: launch nothing, or with as many as there are
+    #[arg(
+        long,
+        value_enum,
+        default_value_t,
+        value_name = "POLICY",
+        help_heading = "Solver"
+    )]
+    pub min_values_policy: MinValuesName,
+}
+
+/// What becomes of minValues that can't be met, by the names that Karpenter gives it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum MinValuesName {
+    /// No launch
+    #[default]
+    #[value(name = "Strict")]
+    Strict,
+    /// As many values as there are
+    #[value(name = "BestEffort")]
+    BestEffort,
 }
 
 /// Engines by their names.

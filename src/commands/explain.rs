@@ -15,7 +15,7 @@ use crate::render::{Report, explain, json, table};
 /// As of `plan`; no such pod, or several of that name.
 pub fn pod(args: &ExplainPodArgs, streams: &mut Streams<'_>) -> anyhow::Result<()> {
     input::refuse_what_is_not_there_yet(&args.solve)?;
-    let world = input::read(&args.input)?;
+    let world = input::read(&args.input, &args.solve)?;
     let pod = find(&world.snapshot, &args.name, args.namespace.as_deref())?;
     let plan = input::solve(&world, &args.solve, Some(&pod.name))?;
     let report = Report {

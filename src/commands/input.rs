@@ -6,12 +6,13 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use dovetail_solver::explain::with_fixes;
 use dovetail_solver::model::name::PodName;
+use dovetail_solver::model::node_pool::MinValuesPolicy;
 use dovetail_solver::model::plan::{Checked, Gap, Plan};
 use dovetail_solver::model::snapshot::Snapshot;
 use dovetail_solver::model::time::Timestamp;
 use dovetail_solver::{Engine, PlanOptions, Quota, Unlimited, WorkLimit, plan};
 
-use crate::args::{EngineName, InputArgs, SolveArgs};
+use crate::args::{EngineName, InputArgs, MinValuesName, SolveArgs};
 use crate::clock::Deadline;
 use crate::cluster::convert::rules::defaults::SchedulerConfig;
 use crate::cluster::diagnostics::{Diagnostics, Note, Reason, Severity};
@@ -38,7 +39,7 @@ pub(super) struct World {
 }
 
 /// Reads and freezes.
-pub(super) fn read(args: &InputArgs) -> anyhow::Result<World> {
+pub(super) fn read(args: &InputArgs, solve: &SolveArgs) -> anyhow::Result<World> {
     let edits = args
         .set
         .iter()
@@ -64,6 +65,10 @@ pub(super) fn read(args: &InputArgs) -> anyhow::Result<World> {
         scheduler_config: scheduler_config.unwrap_or_default(),
         region: args.region.clone(),
         now: Timestamp(args.now.unwrap_or_else(jiff::Timestamp::now).as_second()),
+        min_values_policy: match solve.min_values_policy {
+            MinValuesName::Strict => MinValuesPolicy::Strict,
+            MinValuesName::BestEffort => MinValuesPolicy::BestEffort,
+        },
     };
     let frozen = freeze(&index, &options)?;
     diagnostics.extend(frozen.notes);
@@ -200,9 +205,6 @@ pub(super) fn refuse_what_is_not_there_yet(args: &SolveArgs) -> anyhow::Result<(
     }
     if args.spot_to_spot {
         bail!("--spot-to-spot isn't there yet: it belongs to consolidation");
-    }
-    if args.min_values_policy.is_some() {
-        bail!("--min-values-policy isn't there yet: minValues are not weighed");
     }
     Ok(())
 }

@@ -21,7 +21,7 @@ pub fn run(args: &PlanArgs, streams: &mut Streams<'_>) -> anyhow::Result<Ending>
     if earlier.is_some() && !matches!(args.output, PlanFormat::Table | PlanFormat::Json) {
         bail!("--diff is printed as a table or as JSON (-o json), not in another format");
     }
-    let world = input::read(&args.input)?;
+    let world = input::read(&args.input, &args.solve)?;
     let plan = input::solve(&world, &args.solve, None)?;
     match earlier {
         Some(earlier) => print_difference(&earlier, &plan, args, streams),

@@ -10,9 +10,11 @@ use dovetail_solver::model::instance_type::{CAPACITY_TYPE_LABEL, INSTANCE_TYPE_L
 use dovetail_solver::model::name::{InstanceTypeName, NodePoolName, ZoneName};
 use dovetail_solver::model::plan::Launch;
 use dovetail_solver::model::resources::ResourceName;
+use dovetail_solver::model::snapshot::Snapshot;
 use serde::Serialize;
 
 use super::Report;
+
 use crate::api::{NodeClassReference, NodePool, Operator, Requirement, Taint, labels};
 
 #[derive(Serialize)]
@@ -30,7 +32,7 @@ struct Metadata<'a> {
     generate_name: String,
     labels: BTreeMap<&'a str, &'a str>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    annotations: &'a BTreeMap<String, String>,
+    annotations: BTreeMap<&'a str, &'a str>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     owner_references: Vec<Owner<'a>>,
 }
@@ -85,7 +87,8 @@ pub fn write<'a>(
                 launch.node_pool
             ))
         })?;
-        let text = serde_saphyr::to_string(&claim(launch, pool)).map_err(io::Error::other)?;
+        let text =
+            serde_saphyr::to_string(&claim(launch, pool, report.snapshot)).map_err(io::Error::other)?;
         writeln!(
             out,
             "---\n# {} for {}/h; {}",
@@ -114,7 +117,7 @@ fn pods(launch: &Launch) -> String {
     }
 }
 
-fn claim<'a>(launch: &'a Launch, pool: &'a NodePool) -> Claim<'a> {
+fn claim<'a>(launch: &'a Launch, pool: &'a NodePool, snapshot: &Snapshot) -> Claim<'a> {
     let template = &pool.spec.template;
     let name = launch.node_pool.as_str();
     let mut all_labels: BTreeMap<&str, &str> = BTreeMap::new();
@@ -146,19 +149,27 @@ fn claim<'a>(launch: &'a Launch, pool: &'a NodePool) -> Claim<'a> {
     // Nothing but the planner knows attachments of an instance type; a claim that asked for some would find none.
     let is_attachment = |name: &ResourceName| name.to_string().starts_with(labels::ATTACHMENTS_PREFIX);
     let requests = launch.requests.iter().filter(|(name, _)| !is_attachment(name));
+    let (requirements, relaxed) = requirements(launch, &template.spec.requirements, snapshot);
+    let written = template.metadata.annotations.iter();
+    let mut annotations: BTreeMap<&str, &str> = written
+        .map(|(key, value)| (key.as_str(), value.as_str()))
+        .collect();
+    if relaxed {
+        annotations.insert(labels::annotation::MIN_VALUES_RELAXED, "true");
+    }
     Claim {
         api_version: "karpenter.sh/v1",
         kind: "NodeClaim",
         metadata: Metadata {
             generate_name: format!("{name}-"),
             labels: all_labels,
-            annotations: &template.metadata.annotations,
+            annotations,
             owner_references: owner_references.into_iter().collect(),
         },
         spec: Spec {
             expire_after: &template.spec.expire_after,
             node_class_ref: class,
-            requirements: requirements(launch, &template.spec.requirements),
+            requirements,
             resources: Wanted {
                 requests: requests
                     .map(|(name, amount)| (name.to_string(), amount.display(name.unit()).to_string()))
@@ -171,8 +182,9 @@ fn claim<'a>(launch: &'a Launch, pool: &'a NodePool) -> Claim<'a> {
     }
 }
 
-/// The template's requirements, narrowed to the launch's types, zones, capacity type and chosen labels.
-fn requirements(launch: &Launch, template: &[Requirement]) -> Vec<Requirement> {
+/// The template's requirements, narrowed to the launch's types, zones, capacity type and chosen labels; and whether
+/// minValues of any had to be lowered to what is named: a claim that wants more variety could never be met.
+fn requirements(launch: &Launch, template: &[Requirement], snapshot: &Snapshot) -> (Vec<Requirement>, bool) {
     let (types, zones) = combinations(launch);
     let mut narrowed: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for (key, value) in &launch.labels {
@@ -184,28 +196,55 @@ fn requirements(launch: &Launch, template: &[Requirement]) -> Vec<Requirement> {
     );
     narrowed.insert(ZONE_LABEL, zones.iter().map(ToString::to_string).collect());
     narrowed.insert(CAPACITY_TYPE_LABEL, vec![launch.capacity_type.to_string()]);
-    let mut result: Vec<Requirement> = template
-        .iter()
-        .filter(|requirement| !narrowed.contains_key(requirement.key.as_str()))
-        .cloned()
-        .collect();
-    for (key, values) in narrowed {
-        // A claim that wants more variety than it names could never be met.
-        let named = i64::try_from(values.len()).unwrap_or(i64::MAX);
-        let min_values = template
-            .iter()
-            .filter(|requirement| requirement.key == key)
-            .filter_map(|requirement| requirement.min_values)
-            .max()
-            .map(|least| least.min(named));
+    let mut relaxed = false;
+    let mut lowered = |key: &str, least: i64| {
+        let named = match narrowed.get(key) {
+            Some(values) => values.len(),
+            None => values_of_types(launch, &types, key, snapshot),
+        };
+        let named = i64::try_from(named).unwrap_or(i64::MAX);
+        relaxed |= named < least;
+        // The least that a claim can ask for.
+        least.min(named).max(1)
+    };
+    let mut result: Vec<Requirement> = Vec::new();
+    for requirement in template {
+        if !narrowed.contains_key(requirement.key.as_str()) {
+            let min_values = requirement
+                .min_values
+                .map(|least| lowered(&requirement.key, least));
+            result.push(Requirement {
+                min_values,
+                ..requirement.clone()
+            });
+        }
+    }
+    let of_template = |key: &str| {
+        let same = template.iter().filter(|requirement| requirement.key == key);
+        same.filter_map(|requirement| requirement.min_values).max()
+    };
+    for key in narrowed.keys() {
         result.push(Requirement {
-            key: key.to_owned(),
+            key: (*key).to_owned(),
             operator: Operator::In,
-            values,
-            min_values,
+            values: narrowed[key].clone(),
+            min_values: of_template(key).map(|least| lowered(key, least)),
         });
     }
-    result
+    (result, relaxed)
+}
+
+/// How many different values of a label these types have; a launch's NodePool is in the snapshot.
+fn values_of_types(launch: &Launch, types: &[&InstanceTypeName], key: &str, snapshot: &Snapshot) -> usize {
+    let Some(pool) = snapshot.node_pool(&launch.node_pool) else {
+        return 0;
+    };
+    let known = snapshot.node_class(pool).instance_types.iter();
+    let named = known.filter(|instance_type| types.contains(&&instance_type.name));
+    let of_types: BTreeSet<&String> = named
+        .filter_map(|instance_type| instance_type.labels.get(key).or_else(|| pool.labels.get(key)))
+        .collect();
+    of_types.len()
 }
 
 /// Types (the first choice first, then by price) and zones of which every pair is a verified offer of the launch's
@@ -240,6 +279,7 @@ mod tests {
     use dovetail_solver::model::money::Price;
     use dovetail_solver::model::offering::CapacityType;
     use dovetail_solver::model::plan::Alternative;
+    use dovetail_solver::model::snapshot::SnapshotParts;
 
     use super::*;
 
@@ -298,7 +338,9 @@ mod tests {
             values: Vec::new(),
             min_values,
         });
-        let requirements = requirements(&launch(&[("b", "z1", CapacityType::Spot)]), &template);
+        let snapshot = SnapshotParts::default().freeze().unwrap();
+        let launch = launch(&[("b", "z1", CapacityType::Spot)]);
+        let (requirements, relaxed) = requirements(&launch, &template, &snapshot);
         let keys: Vec<&str> = requirements
             .iter()
             .map(|requirement| requirement.key.as_str())
@@ -312,6 +354,7 @@ mod tests {
         ];
         assert_eq!(keys, expected);
         assert_eq!(requirements[2].min_values, Some(2));
+        assert!(relaxed, "three were asked for");
         assert_eq!(requirements[3].values, ["web"]);
     }
 }

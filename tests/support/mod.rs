@@ -12,6 +12,7 @@ pub(crate) mod input;
 pub(crate) mod machine;
 pub(crate) mod offers;
 pub(crate) mod pods;
+pub(crate) mod pools;
 pub(crate) mod quantity;
 pub(crate) mod run;
 pub(crate) mod scheduler;

@@ -9,6 +9,7 @@ use super::input::{Input, list, number, text};
 use super::machine::{Node, Offer, instance_type, node_labels};
 use super::offers::{offers_for, wanted_on};
 use super::pods::{Pod, Pods, written};
+use super::pools::has_enough_values;
 use super::quantity::{Amounts, add, amounts, lacking, larger};
 use super::scheduler::After;
 use super::selection::{admits, untolerated};
@@ -310,7 +311,11 @@ impl Judge<'_> {
                 }
             }
             for pool in self.input.kind("NodePool") {
-                if let Some(offer) = offers_for(self.input, pool, pod).iter().find(|offer| {
+                let offers = offers_for(self.input, pool, pod);
+                if !has_enough_values(self.input, pool, &offers) {
+                    continue;
+                }
+                if let Some(offer) = offers.iter().find(|offer| {
                     self.within_limits(pool, offer)
                         && after.refusal_on_offer(name, pod, pool, offer).is_none()
                 }) {

@@ -1,6 +1,6 @@
 //! Which offerings may stand in for a launch: same node pool, room for what is on it, no rule broken.
 //!
-//! At most sixty types, the cheapest, bought as the first choice is: on-demand in place of spot would be several times
+//! At most sixty types, the cheapest, and more where minValues ask for them; bought as the first choice is: on-demand in place of spot would be several times
 //! dearer than planned, so a spot market that is empty asks for a new plan. Where a rule counts pods of the node by zone or
 //! by other labels, all have the same values of those. Limits and limited offers hold for the worst joint choice: each launch reserves
 //! the largest of its alternatives, and counts in every limited offer that it names. Launches of one filling share
@@ -13,7 +13,7 @@ use fixedbitset::FixedBitSet;
 
 use crate::lower::Problem;
 use crate::lower::group::Profile;
-use crate::lower::rules::resources;
+use crate::lower::rules::{min_values, resources};
 use crate::model::plan::Alternative;
 use crate::model::requirement::Labels;
 use crate::pack::ledger::Ledger;
@@ -108,6 +108,7 @@ impl<'a> Lifter<'a> {
         let first = kind.bins.iter().copied().min_by_key(by_price).unwrap_or_default();
         let candidates = self.candidates(launched, first);
         let (bins, uniform) = self.within_limits(launched, candidates);
+        let bins = self.with_companions(bins, first, &kind.companions);
         let list = self.list(bins, first, &launched.filling);
         if uniform {
             self.last = Some((launched.clone(), first, Arc::clone(&list)));
@@ -163,6 +164,7 @@ impl<'a> Lifter<'a> {
                 types.insert(instance_type);
             }
         }
+        self.add_types_of_other_values(&mut types, first, &holds);
         let shapes = types
             .iter()
             .flat_map(|instance_type| &self.shapes[home.pool][instance_type]);
@@ -240,6 +242,51 @@ impl<'a> Lifter<'a> {
             }
         }
         (kept, !limits)
+    }
+
+    /// Those that minValues ask for beside the others; they are booked with their kind.
+    fn with_companions(&self, mut bins: Vec<usize>, first: usize, companions: &[usize]) -> Vec<usize> {
+        if companions.is_empty() {
+            return bins;
+        }
+        let universe = &self.problem.universe;
+        let offer = |bin: usize| (universe.shape(bin).instance_type, universe.bins[bin].offering);
+        let present: BTreeSet<(usize, usize)> = bins.iter().chain([&first]).map(|bin| offer(*bin)).collect();
+        let missing = companions.iter().filter(|bin| !present.contains(&offer(**bin)));
+        bins.extend(missing);
+        bins.sort_unstable_by_key(|bin| self.rank[*bin]);
+        bins
+    }
+
+    /// The cheapest types of values that minValues still ask for, where they are kept as far as can be.
+    fn add_types_of_other_values(
+        &self,
+        types: &mut BTreeSet<usize>,
+        first: usize,
+        holds: &dyn Fn(usize) -> bool,
+    ) {
+        let universe = &self.problem.universe;
+        let home = universe.shape(first);
+        for (key, least) in universe.pool(home).requirements.min_values() {
+            let typed = types.iter().flat_map(|at| &self.shapes[home.pool][at]);
+            let mut values: BTreeSet<&str> = typed
+                .flat_map(|shape| universe.shapes[*shape].bins.clone())
+                .filter(|bin| holds(*bin))
+                .filter_map(|bin| min_values::value(universe, bin, key))
+                .collect();
+            for bin in self.by_price[home.pool].iter().copied() {
+                if u32::try_from(values.len()).is_ok_and(|there| there >= least) {
+                    break;
+                }
+                if let Some(value) = min_values::value(universe, bin, key)
+                    && !values.contains(value)
+                    && holds(bin)
+                {
+                    values.insert(value);
+                    types.insert(universe.shape(bin).instance_type);
+                }
+            }
+        }
     }
 
     fn list(&mut self, bins: Vec<usize>, first: usize, filling: &Filling) -> Arc<[Alternative]> {

@@ -31,6 +31,7 @@ use group::{Group, Profile};
 use narrow::{Member, Standing};
 use prune::{Facts, Kind};
 use rules::limits::Allowance;
+use rules::min_values::{self, Demand, Outcome};
 use rules::offerings::Supplies;
 use rules::requirements::Evaluator;
 use rules::{pod_affinity, resources, volumes};
@@ -273,7 +274,18 @@ fn add_kinds(problem: &mut Problem<'_>) {
         tiers: &tiers,
         parts: &problem.parts,
     };
-    let kinds = prune::prune(prune::merge(facts, &mut supplies));
+    let merged = prune::merge(facts, &mut supplies);
+    let launching = problem.groups.iter().enumerate();
+    let demands: Vec<Demand<'_>> = launching
+        .filter(|(_, group)| group.launches)
+        .map(|(at, group)| Demand {
+            profile: group.profile,
+            request: problem.request(at),
+        })
+        .collect();
+    let Outcome { kinds, has_lost } = min_values::keep(facts, merged, &demands);
+    let kinds = prune::prune(kinds);
+    problem.universe.has_every_choice &= !has_lost;
     let rows: Vec<Vec<u64>> = kinds.iter().map(|kind| kind.room.clone()).collect();
     problem.allocatable = matrix(&rows, problem.resources.len());
     problem.kinds = kinds;

@@ -36,6 +36,9 @@ pub struct Kind {
     pub profiles: FixedBitSet,
     /// Its bins, in the order of the universe.
     pub bins: Vec<usize>,
+    /// Bins of other values that must be able to stand in for it, where the pool has minValues; nothing of its room, its
+    /// profiles or its usage is but what they share.
+    pub companions: Vec<usize>,
     /// The supply it draws on, where its offer is limited in number.
     pub supply: Option<usize>,
     /// What it takes from each counter of its pool's allowance.
@@ -106,6 +109,7 @@ pub fn merge(facts: Facts<'_>, supplies: &mut Supplies) -> Vec<Kind> {
                 room,
                 profiles,
                 bins,
+                companions: Vec::new(),
                 supply,
                 usage: usage.clone(),
                 part,

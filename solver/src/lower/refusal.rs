@@ -1,9 +1,10 @@
 //! Why a node pool can't take a pod: the step that excludes the last of its nodes to come, with the figures.
 //!
 //! The steps, in order: the pool itself, taints, requirements (the zone apart), rules about other pods and volumes,
-//! resources, DaemonSets, offerings, limits. Works from the snapshot, since the problem no longer holds what was excluded.
+//! resources, DaemonSets, offerings, minValues, limits. Works from the snapshot, since the problem no longer holds what was excluded.
 
 mod about_pods;
+mod scarce;
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
@@ -19,9 +20,9 @@ use crate::model::resources::{Amount, ResourceName, Resources};
 use crate::model::snapshot::Snapshot;
 
 use super::group::Profile;
-use super::rules::limits::Allowance;
 use super::rules::{offerings, requirements, taints, volumes};
 use super::universe::open_keys;
+use scarce::{limited, too_few_values};
 
 /// A node that the pool would launch if it could be bought.
 #[derive(Clone, Copy)]
@@ -117,6 +118,9 @@ impl<'a> PoolRefusals<'a> {
             let detail = "no offering of a type that fits can be launched now".to_owned();
             return (Constraint::Capacity, detail);
         };
+        if let Some(detail) = too_few_values(self.snapshot, pool, &buyable) {
+            return (Constraint::MinValues, detail);
+        }
         let limited = limited(self.snapshot, pool, &buyable, self.spent);
         limited
             .or_else(|| about_pods::left_over(spec))
@@ -383,43 +387,4 @@ fn written(name: &ResourceName, amount: Amount) -> String {
         }
         _ => amount.display(name.unit()).to_string(),
     }
-}
-
-/// The limit that stops even the smallest node that would do.
-fn limited(
-    snapshot: &Snapshot,
-    pool: &NodePool,
-    buyable: &[Candidate<'_>],
-    spent: &[u64],
-) -> Option<(Constraint, String)> {
-    let allowance = Allowance::of(snapshot, pool);
-    let left: Vec<u64> = allowance
-        .left
-        .iter()
-        .enumerate()
-        .map(|(counter, left)| left.saturating_sub(spent.get(counter).copied().unwrap_or(0)))
-        .collect();
-    let usages: Vec<Vec<u64>> = buyable
-        .iter()
-        .map(|candidate| allowance.usage(candidate.instance_type))
-        .collect();
-    let smallest = |counter: usize| usages.iter().map(|usage| usage[counter]).min().unwrap_or(0);
-    let counter = (0..left.len()).find(|counter| smallest(*counter) > left[*counter])?;
-    let detail = match allowance.resource(counter) {
-        Some(name) => {
-            let text = |amount: u64| Amount::new(amount).display(name.unit()).to_string();
-            let limit = pool.limits.resources.get(name);
-            format!(
-                "{name}: needs {}, {} left of {}",
-                text(smallest(counter)),
-                text(left[counter]),
-                text(limit.get())
-            )
-        }
-        None => {
-            let limit = pool.limits.nodes.unwrap_or(0);
-            format!("nodes: needs 1, {} left of {limit}", left[counter])
-        }
-    };
-    Some((Constraint::Limit, detail))
 }

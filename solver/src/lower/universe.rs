@@ -49,7 +49,8 @@ pub struct Universe<'a> {
     pub bins: Vec<Bin>,
     /// Chosen values of open labels.
     pub variants: Vec<Labels>,
-    /// Whether the variants are all that could matter; where not, no lower bound can be drawn from them.
+    /// Whether the variants, and what minValues left of the kinds, are all that could matter; where not, no lower bound can
+    /// be drawn from them.
     pub has_every_choice: bool,
     /// By node pool: labels that its requirements fix at one value.
     pub fixed: Vec<Labels>,

@@ -9,6 +9,7 @@ mod pools;
 
 use std::time::Duration;
 
+use dovetail_solver::model::node_pool::MinValuesPolicy;
 use dovetail_solver::model::plan::Gap;
 use dovetail_solver::model::snapshot::{Snapshot, SnapshotError, SnapshotParts};
 use dovetail_solver::model::time::Timestamp;
@@ -42,6 +43,8 @@ pub struct FreezeOptions {
     pub now: Timestamp,
     /// What is known of the scheduler's configuration.
     pub scheduler_config: SchedulerConfig,
+    /// What becomes of minValues that can't be met.
+    pub min_values_policy: MinValuesPolicy,
 }
 
 /// A snapshot and what there is to say about it.
@@ -127,6 +130,7 @@ pub fn freeze(index: &Index, options: &FreezeOptions) -> Result<Frozen, FreezeEr
         daemon_sets,
         pods,
         objective: policies.objective,
+        min_values_policy: options.min_values_policy,
     }
     .freeze()?;
     Ok(Frozen {

@@ -52,11 +52,6 @@ pub(super) fn convert(
         for (path, message) in oddities(pool) {
             notes.push(about(Note::warning(Reason::Odd, message).path(path)));
         }
-        let requirements = &pool.spec.template.spec.requirements;
-        if let Some(one) = requirements.iter().find(|one| one.min_values.is_some()) {
-            let message = format!("minValues of {} isn't weighed yet", one.key);
-            notes.push(about(Note::warning(Reason::NotWeighed, message)));
-        }
         if let Err(note) = class_of(pool, &classes) {
             notes.push(about(note));
             continue;

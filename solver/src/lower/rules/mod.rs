@@ -4,6 +4,7 @@
 
 pub mod host_ports;
 pub mod limits;
+pub mod min_values;
 pub mod offerings;
 pub mod overhead;
 pub mod pod_affinity;

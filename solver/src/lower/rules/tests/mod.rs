@@ -1,6 +1,7 @@
 //! Rules about other pods, domains, ports and volumes, and the rows and places that come of them.
 
 mod host_ports;
+mod min_values;
 mod pod_affinity;
 mod topology_spread;
 

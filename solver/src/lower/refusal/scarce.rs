@@ -1,0 +1,114 @@
+//! What stops a launch although there are nodes that would do: too few different values of a key, or a limit.
+
+use std::collections::BTreeSet;
+
+use crate::lower::rules::limits::Allowance;
+use crate::lower::rules::min_values;
+use crate::model::explain::Constraint;
+use crate::model::node_pool::NodePool;
+use crate::model::resources::Amount;
+use crate::model::snapshot::Snapshot;
+
+use super::{Candidate, Prospect, prospect};
+
+/// The key of which those that would do have fewer different values than minValues ask for.
+pub(super) fn too_few_values(
+    snapshot: &Snapshot,
+    pool: &NodePool,
+    buyable: &[Candidate<'_>],
+) -> Option<String> {
+    const SHOWN: usize = 5;
+    let wanted = min_values::wanted(snapshot.min_values_policy, pool);
+    wanted.into_iter().find_map(|(key, least)| {
+        let values = buyable
+            .iter()
+            .filter_map(|candidate| value(pool, *candidate, key));
+        let there: BTreeSet<String> = values.collect();
+        if there.len() >= least {
+            return None;
+        }
+        let zones: BTreeSet<&str> = buyable.iter().map(|one| one.offering.zone.as_str()).collect();
+        let zones: Vec<&str> = zones.into_iter().collect();
+        let named: Vec<&str> = there.iter().take(SHOWN).map(String::as_str).collect();
+        let more = if there.len() > SHOWN { ", …" } else { "" };
+        let said = if named.is_empty() {
+            String::new()
+        } else {
+            format!(" ({}{more})", named.join(", "))
+        };
+        let (left, zones) = (there.len(), zones.join(", "));
+        Some(format!(
+            "{key}: minValues needs {least} different values, {left} left in {zones}{said}"
+        ))
+    })
+}
+
+/// The limit that stops even the smallest node that would do.
+pub(super) fn limited(
+    snapshot: &Snapshot,
+    pool: &NodePool,
+    buyable: &[Candidate<'_>],
+    spent: &[u64],
+) -> Option<(Constraint, String)> {
+    let allowance = Allowance::of(snapshot, pool);
+    let left: Vec<u64> = allowance
+        .left
+        .iter()
+        .enumerate()
+        .map(|(counter, left)| left.saturating_sub(spent.get(counter).copied().unwrap_or(0)))
+        .collect();
+    let usages: Vec<Vec<u64>> = buyable
+        .iter()
+        .map(|candidate| allowance.usage(candidate.instance_type))
+        .collect();
+    let wanted = min_values::wanted(snapshot.min_values_policy, pool);
+    let smallest = |counter: usize| least_of(pool, buyable, &wanted, |at| usages[at][counter]);
+    let counter = (0..left.len()).find(|counter| smallest(*counter) > left[*counter])?;
+    let detail = match allowance.resource(counter) {
+        Some(name) => {
+            let text = |amount: u64| Amount::new(amount).display(name.unit()).to_string();
+            let limit = pool.limits.resources.get(name);
+            format!(
+                "{name}: needs {}, {} left of {}",
+                text(smallest(counter)),
+                text(left[counter]),
+                text(limit.get())
+            )
+        }
+        None => {
+            let limit = pool.limits.nodes.unwrap_or(0);
+            format!("nodes: needs 1, {} left of {limit}", left[counter])
+        }
+    };
+    Some((Constraint::Limit, detail))
+}
+
+/// The value that a node to come is certain to have under a key.
+fn value(pool: &NodePool, candidate: Candidate<'_>, key: &str) -> Option<String> {
+    match prospect(pool, candidate, key) {
+        Prospect::Certain(value) => value.map(str::to_owned),
+        Prospect::Open(open) => open.single().map(str::to_owned),
+    }
+}
+
+/// The least usage of a counter such that nodes that take no more have values enough.
+fn least_of(
+    pool: &NodePool,
+    buyable: &[Candidate<'_>],
+    wanted: &[(&str, usize)],
+    usage: impl Fn(usize) -> u64,
+) -> u64 {
+    let mut by_usage: Vec<(u64, usize)> = (0..buyable.len()).map(|at| (usage(at), at)).collect();
+    by_usage.sort_unstable();
+    let mut there: Vec<BTreeSet<String>> = vec![BTreeSet::new(); wanted.len()];
+    for (usage, at) in &by_usage {
+        for (values, (key, _)) in there.iter_mut().zip(wanted) {
+            values.extend(value(pool, buyable[*at], key));
+        }
+        let mut keys = there.iter().zip(wanted);
+        if keys.all(|(values, (_, least))| values.len() >= *least) {
+            return *usage;
+        }
+    }
+    by_usage.last().map_or(0, |(usage, _)| *usage)
+}
