@@ -11,6 +11,7 @@ pub mod gang;
 pub mod labels;
 pub mod node;
 pub mod node_class;
+pub mod node_overlay;
 pub mod node_pool;
 pub mod pod;
 pub mod policy;

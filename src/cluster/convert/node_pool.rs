@@ -159,7 +159,11 @@ pub fn resources(written: &api::Resources) -> Result<Resources, String> {
     resources_by_name(written)
 }
 
-fn resources_by_name(written: &api::Resources) -> Result<Resources, String> {
+/// Amounts by resource.
+///
+/// # Errors
+/// The first that is no quantity.
+pub fn resources_by_name(written: &api::Resources) -> Result<Resources, String> {
     let mut found = BTreeMap::new();
     for (name, quantity) in written {
         let name = ResourceName::from(name.as_str());

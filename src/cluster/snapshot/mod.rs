@@ -3,6 +3,7 @@
 //! Promises: the same index and options give the same snapshot; what can't be planned is noted with its consequence and
 //! left out, the rest is there. Fails only where any plan would be a guess: no catalogue of the region, two Catalogs.
 
+mod buffers;
 mod nodes;
 mod pods;
 mod pools;
@@ -20,13 +21,13 @@ use super::convert::attachments::Attachments;
 use super::convert::daemon_set::daemon_sets;
 use super::convert::node::machines;
 use super::convert::node_class::classes;
+use super::convert::node_overlay;
 use super::convert::pod::PodSpecs;
 use super::convert::policy::policies;
 use super::convert::rules::Surroundings;
 use super::convert::rules::defaults::SchedulerConfig;
 use super::diagnostics::{Note, Reason};
 use super::index::Index;
-use super::objects::Kind;
 use super::objects::referred::Service;
 use crate::api::labels;
 use crate::cloud::catalog::{Catalogue, CatalogueError};
@@ -98,21 +99,21 @@ pub fn freeze(index: &Index, options: &FreezeOptions) -> Result<Frozen, FreezeEr
     let machines = machines(index);
     let mut nodes = nodes::convert(index, &machines, &catalogue, &classes, &mut notes);
     attachments.of_nodes(&mut nodes, index, &classes);
-    let launching = pools::convert(index, &machines, attachments, classes, &policies, &mut notes);
+    let mut launching = pools::convert(index, &machines, attachments, classes, &policies, &mut notes);
+
+    notes.extend(node_overlay::apply(
+        index,
+        &mut launching.node_pools,
+        &mut launching.node_classes,
+        &mut nodes,
+    ));
 
     let admission = Admission::new(index);
     let mut specs = PodSpecs::new(index, &admission, &surroundings);
     let (daemon_sets, said) = daemon_sets(index, &admission, &surroundings, &mut specs);
     notes.extend(said);
-    let pods = pods::convert(index, &nodes, &surroundings, &mut specs, &mut notes);
-    for kind in [Kind::NodeOverlay, Kind::CapacityBuffer] {
-        let count = index.held(kind).map_or(0, std::collections::BTreeMap::len);
-        if count > 0 {
-            let message = format!("{kind} isn't acted on yet");
-            let count = u64::try_from(count).unwrap_or(u64::MAX);
-            notes.push(Note::warning(Reason::NotWeighed, message).counting(count));
-        }
-    }
+    let mut pods = pods::convert(index, &nodes, &surroundings, &mut specs, &mut notes);
+    buffers::add(index, &mut specs, &mut pods, &mut notes);
 
     let services = index.all_referred::<Service>().count();
     if services > 0 && options.scheduler_config == SchedulerConfig::default() {
@@ -193,5 +194,9 @@ fn region(index: &Index, options: &FreezeOptions) -> (String, &'static str) {
     })
 }
 
+#[cfg(test)]
+mod buffer_tests;
+#[cfg(test)]
+mod overlay_tests;
 #[cfg(test)]
 mod tests;

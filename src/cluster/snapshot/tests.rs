@@ -1,13 +1,13 @@
 //! Snapshots of inputs that people have.
 
 use super::*;
-use crate::cluster::manifests::read_bytes;
+pub(super) use crate::cluster::manifests::read_bytes;
 use dovetail_solver::model::pod::PodPlace;
 
-const CATALOG: &str = "apiVersion: dovetail.sh/v1alpha1\nkind: Catalog\nmetadata: {name: small}\nspec:\n  region: eu-west-1\n  zones: [eu-west-1a, eu-west-1b]\n  instanceTypes:\n  - {name: c7i.large, capacity: {cpu: '2', memory: 4Gi, pods: 29}, allocatable: {cpu: 1930m, memory: 3114Mi, pods: 29}, onDemand: 0.1}\n  - name: m7i.large\n    capacity: {cpu: '2', memory: 8Gi, pods: 29}\n    offerings:\n    - {zone: eu-west-1a, capacityType: on-demand, price: 0.2}\n    - {zone: eu-west-1a, capacityType: on-demand, price: 0.05, limit: 1, commitment: plan}\n---\n";
-const CLASS: &str = "apiVersion: karpenter.k8s.aws/v1\nkind: EC2NodeClass\nmetadata: {name: default}\nspec: {amiSelectorTerms: [{alias: al2023@latest}], role: r, subnetSelectorTerms: [{id: subnet-1}], securityGroupSelectorTerms: [{id: sg-1}]}\n---\n";
+pub(super) const CATALOG: &str = "apiVersion: dovetail.sh/v1alpha1\nkind: Catalog\nmetadata: {name: small}\nspec:\n  region: eu-west-1\n  zones: [eu-west-1a, eu-west-1b]\n  instanceTypes:\n  - {name: c7i.large, capacity: {cpu: '2', memory: 4Gi, pods: 29}, allocatable: {cpu: 1930m, memory: 3114Mi, pods: 29}, onDemand: 0.1}\n  - name: m7i.large\n    capacity: {cpu: '2', memory: 8Gi, pods: 29}\n    offerings:\n    - {zone: eu-west-1a, capacityType: on-demand, price: 0.2}\n    - {zone: eu-west-1a, capacityType: on-demand, price: 0.05, limit: 1, commitment: plan}\n---\n";
+pub(super) const CLASS: &str = "apiVersion: karpenter.k8s.aws/v1\nkind: EC2NodeClass\nmetadata: {name: default}\nspec: {amiSelectorTerms: [{alias: al2023@latest}], role: r, subnetSelectorTerms: [{id: subnet-1}], securityGroupSelectorTerms: [{id: sg-1}]}\n---\n";
 
-fn pool(name: &str, class: &str, more: &str) -> String {
+pub(super) fn pool(name: &str, class: &str, more: &str) -> String {
     format!(
         "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {{name: {name}}}\nspec: {{template: {{spec: {{requirements: [], nodeClassRef: {{group: karpenter.k8s.aws, kind: EC2NodeClass, name: {class}}}}}}}}}\n{more}---\n"
     )
@@ -19,19 +19,19 @@ fn pod(name: &str, spec: &str, more: &str) -> String {
     )
 }
 
-fn node(name: &str, instance_type: &str, more: &str) -> String {
+pub(super) fn node(name: &str, instance_type: &str, more: &str) -> String {
     format!(
         "apiVersion: v1\nkind: Node\nmetadata: {{name: {name}, labels: {{node.kubernetes.io/instance-type: {instance_type}, topology.kubernetes.io/zone: eu-west-1a}}}}\nspec: {{{more}}}\nstatus: {{capacity: {{cpu: 2}}}}\n---\n"
     )
 }
 
-fn frozen(documents: &[String]) -> Frozen {
+pub(super) fn frozen(documents: &[String]) -> Frozen {
     let read = read_bytes("input", documents.concat().as_bytes(), &[]).unwrap();
     assert!(read.diagnostics.is_empty(), "{:?}", read.diagnostics);
     freeze(&read.index, &FreezeOptions::default()).unwrap()
 }
 
-fn said(frozen: &Frozen) -> Vec<String> {
+pub(super) fn said(frozen: &Frozen) -> Vec<String> {
     frozen
         .notes
         .iter()
