@@ -174,11 +174,17 @@ fn admitted(node: &Node, profiles: &[Profile]) -> FixedBitSet {
             && profile.spec.admits_node(&node.labels, Some(node.name.as_str()))
             && profile.selector.admits(&node.labels)
             && volumes::out_of_reach(&profile.spec, node).is_none()
+            && has_company(node, profile)
         {
             admitted.insert(index);
         }
     }
     admitted
+}
+
+fn has_company(node: &Node, profile: &Profile) -> bool {
+    let mut all = profile.narrowing.company.iter();
+    all.all(|(key, company)| company.is_at(node.labels.get(key).map(String::as_str)))
 }
 
 fn refused_by(

@@ -2,6 +2,7 @@
 //!
 //! Nothing is decided here. What a rule excludes is gone from the problem; why it is gone, [`refusal`] can say.
 
+pub mod company;
 pub mod compile;
 pub mod existing;
 pub mod group;
@@ -236,6 +237,8 @@ fn evaluate<'e>(
             for daemon_set in &profile.narrowing.without_daemons {
                 bins.difference_with(&daemon_bins[*daemon_set]);
             }
+            let companies = &profile.narrowing.company;
+            company::narrow(universe, companies, daemons, &daemon_bins, &mut bins);
             bins
         })
         .collect();

@@ -4,7 +4,7 @@
 //! that running pods bar a domain, or are the only ones to be near. Then it costs the engines nothing. The rest become
 //! side rows.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use fixedbitset::FixedBitSet;
 
@@ -13,6 +13,7 @@ use crate::model::pod::PodSpec;
 use crate::model::requirement::{Operator, Requirement, Requirements, ValueSet};
 use crate::model::snapshot::Snapshot;
 
+use super::company::Company;
 use super::group::Set;
 use super::rules::pod_affinity::{self, Wish};
 use super::rules::{host_ports, topology_spread};
@@ -50,6 +51,20 @@ pub struct Standing<'s, 'a> {
     pub running: &'s Running<'a>,
 }
 
+impl Standing<'_, '_> {
+    /// DaemonSets whose pods all of these selectors match, as indices into the snapshot's.
+    #[must_use]
+    pub fn daemon_sets(&self, selectors: &BTreeSet<usize>) -> BTreeSet<usize> {
+        let daemon_sets = self.snapshot.daemon_sets.iter().enumerate();
+        let matched = daemon_sets.filter(|(_, daemon_set)| {
+            let (namespace, labels) = (&daemon_set.name.namespace, &daemon_set.spec.labels);
+            let matches = self.selectors.matching(namespace, labels);
+            selectors.iter().all(|selector| matches.contains(*selector))
+        });
+        matched.map(|(at, _)| at).collect()
+    }
+}
+
 /// What rules about other pods require of a node.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Narrowing {
@@ -57,6 +72,8 @@ pub struct Narrowing {
     pub requirements: Requirements,
     /// DaemonSets that must not come with it, as indices into the snapshot's.
     pub without_daemons: BTreeSet<usize>,
+    /// By topology key: what has to be near it, where pods of DaemonSets are among that.
+    pub company: BTreeMap<String, Company>,
 }
 
 impl Narrowing {

@@ -23,6 +23,8 @@ use super::selectors::Selectors;
 pub struct Running<'a> {
     /// By what they match: the number of staying pods on each node, nothing where others are present.
     by_matches: BTreeMap<FixedBitSet, BTreeMap<usize, u64>>,
+    /// By what they match: nodes that will have a DaemonSet's pod without any plan's word.
+    to_come: BTreeMap<FixedBitSet, BTreeSet<usize>>,
     /// By topology key and selector: nodes with pods that have it as required anti-affinity.
     holders: BTreeMap<(&'a str, usize), BTreeSet<usize>>,
     /// By node: host ports in use.
@@ -107,6 +109,7 @@ impl<'a> Running<'a> {
         daemon_pods: &DaemonPods,
     ) {
         let present = overhead::present(snapshot);
+        let leaving: BTreeSet<(&NodeName, usize)> = overhead::terminating(snapshot).collect();
         for (owner, daemon_set) in snapshot.daemon_sets.iter().enumerate() {
             let spec = &daemon_set.spec;
             let matches = selectors.matching(&daemon_set.name.namespace, &spec.labels);
@@ -123,6 +126,14 @@ impl<'a> Running<'a> {
                 };
                 if !node.deleting && !is_there && overhead::expects(daemon_set, node) && !comes() {
                     self.add(at, spec, &matches, 0, selectors);
+                    // One that is still there in another shape, or has no room, may take its time.
+                    let mut refused = daemon_pods.refused.iter();
+                    let is_refused = refused.any(|(pod, reason)| {
+                        reason.node.as_ref() == Some(&node.name) && daemon_set.owns(&snapshot.pods[*pod])
+                    });
+                    if !is_refused && !leaving.contains(&(&node.name, owner)) {
+                        self.to_come.entry(matches.clone()).or_default().insert(at);
+                    }
                 }
             }
         }
@@ -138,6 +149,15 @@ impl<'a> Running<'a> {
             }
         }
         staying
+    }
+
+    /// Nodes where a staying pod is that all of these selectors match, or a DaemonSet's will be.
+    #[must_use]
+    pub fn staying_or_to_come(&self, selectors: &[usize]) -> BTreeSet<usize> {
+        let matched = |matches: &FixedBitSet| selectors.iter().all(|selector| matches.contains(*selector));
+        let to_come = self.to_come.iter().filter(|(matches, _)| matched(matches));
+        let to_come = to_come.flat_map(|(_, nodes)| nodes.iter().copied());
+        self.staying(selectors).into_keys().chain(to_come).collect()
     }
 
     /// Nodes where a pod is present that a selector matches.

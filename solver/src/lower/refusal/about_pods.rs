@@ -3,6 +3,7 @@
 //! What narrows a pod's places from the start is told with what it leaves; what only stands in the way of one pod more, once
 //! others are placed, by the rule alone.
 
+use crate::lower::company::Company;
 use crate::lower::group::Profile;
 use crate::lower::rules::{host_ports, taints};
 use crate::model::explain::Constraint;
@@ -40,6 +41,21 @@ pub(super) fn narrow<'a>(
             return Err(barred(spec, key, set, &prospect(pool, first, key)));
         }
     }
+    for (key, company) in &profile.narrowing.company {
+        candidates.retain(|candidate| has_company(snapshot, pool, *candidate, (key, company)));
+        if candidates.is_empty() {
+            let names = company
+                .daemon_sets
+                .iter()
+                .map(|at| snapshot.daemon_sets[*at].name.to_string());
+            let names: Vec<String> = names.collect();
+            let detail = format!(
+                "{key}: the pods that it has to be near aren't on the pool's nodes, nor is DaemonSet {}",
+                names.join(" or ")
+            );
+            return Err((Constraint::Affinity, detail));
+        }
+    }
     for at in &profile.narrowing.without_daemons {
         let daemon_set = &snapshot.daemon_sets[*at];
         if taints::refused_by(pool, &daemon_set.spec).is_some() {
@@ -58,6 +74,21 @@ pub(super) fn narrow<'a>(
         }
     }
     Ok(candidates)
+}
+
+/// Whether a DaemonSet brings what a pod has to be near, or its domain has that.
+fn has_company(
+    snapshot: &Snapshot,
+    pool: &NodePool,
+    candidate: Candidate<'_>,
+    (key, company): (&str, &Company),
+) -> bool {
+    let comes = |at: &usize| {
+        let spec = &snapshot.daemon_sets[*at].spec;
+        taints::refused_by(pool, spec).is_none() && admits(pool, candidate, &ways(spec), false)
+    };
+    let there = ValueSet::one_of(company.values.clone());
+    prospect(pool, candidate, key).meets(&there) || company.daemon_sets.iter().any(comes)
 }
 
 fn is_in_reach(pool: &NodePool, candidate: Candidate<'_>, volume: &Volume) -> bool {

@@ -47,6 +47,15 @@ pub fn present(snapshot: &Snapshot) -> BTreeMap<&NodeName, BTreeSet<usize>> {
     present
 }
 
+/// Nodes with a pod of a DaemonSet that is being deleted, and the DaemonSet as an index into the snapshot's.
+pub fn terminating(snapshot: &Snapshot) -> impl Iterator<Item = (&NodeName, usize)> {
+    let pods = snapshot.pods.iter().filter(|pod| pod.is_daemon());
+    pods.filter_map(|pod| match &pod.place {
+        PodPlace::Terminating(node) => Some((node, owner(snapshot, pod)?)),
+        _ => None,
+    })
+}
+
 /// The DaemonSet that a pod belongs to, as an index into the snapshot's.
 #[must_use]
 pub fn owner(snapshot: &Snapshot, pod: &Pod) -> Option<usize> {

@@ -5,13 +5,15 @@
 //! other keys rows and [`Apart`]. Domains that running pods bar are required away ([`keep_apart`]).
 //!
 //! **Affinity.** Pods that want to be near the same others are a [`Wish`]. A pod matches only if all selectors of the wish
-//! match it. Wishes are looked at one after the other, each near pods of groups that need none or whose wish came before:
+//! match it. Where pods of DaemonSets do, those and running pods are all that counts ([`Company`]). Wishes are looked at one
+//! after the other, each near pods of groups that need none or whose wish came before:
 //! pods that wait for each other in a circle have no order in which they could come.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use fixedbitset::FixedBitSet;
 
+use crate::lower::company::Company;
 use crate::lower::compile::Context;
 use crate::lower::narrow::{Member, Narrowing, Standing};
 use crate::lower::side::{
@@ -32,6 +34,8 @@ pub struct Wish<'a> {
     of: FixedBitSet,
     /// By node of the snapshot: staying pods that match.
     there: BTreeMap<usize, u64>,
+    /// What there is instead of all these where DaemonSets match: those, and nodes that have or will have a match.
+    company: Option<(BTreeSet<usize>, BTreeSet<usize>)>,
     /// Whether they match themselves, and no pod that runs or will does.
     may_start: bool,
 }
@@ -64,28 +68,23 @@ pub fn wishes<'a>(standing: Standing<'_, 'a>, members: &[Member<'_, 'a>]) -> Vec
     }
     let mut open: Vec<(Wish<'a>, FixedBitSet)> = Vec::new();
     for ((keys, selectors, matches_itself), groups) in asked {
+        let selected: Vec<usize> = selectors.iter().copied().collect();
+        let there = standing.running.staying(&selected);
+        let daemon_sets = standing.daemon_sets(&selectors);
         let mut of = nobody();
-        of.extend((0..members.len()).filter(|at| all(&selectors, members[*at].matches)));
-        of.difference_with(&groups);
-        let there = standing
-            .running
-            .staying(&selectors.iter().copied().collect::<Vec<usize>>());
-        let daemon_sets = || standing.snapshot.daemon_sets.iter();
-        let of_daemon_set = || {
-            daemon_sets().any(|daemon_set| {
-                let name = &daemon_set.name.namespace;
-                all(
-                    &selectors,
-                    &standing.selectors.matching(name, &daemon_set.spec.labels),
-                )
-            })
-        };
-        let may_start = matches_itself && there.is_empty() && !of_daemon_set();
+        if daemon_sets.is_empty() {
+            of.extend((0..members.len()).filter(|at| all(&selectors, members[*at].matches)));
+            of.difference_with(&groups);
+        }
+        let may_start = matches_itself && there.is_empty() && daemon_sets.is_empty();
+        let company =
+            (!daemon_sets.is_empty()).then(|| (daemon_sets, standing.running.staying_or_to_come(&selected)));
         let wish = Wish {
             keys,
             groups,
             of: nobody(),
             there,
+            company,
             may_start,
         };
         open.push((wish, of));
@@ -117,22 +116,32 @@ fn all(selectors: &BTreeSet<usize>, matches: &FixedBitSet) -> bool {
 
 impl Wish<'_> {
     fn is_possible(&self) -> bool {
-        !self.there.is_empty() || self.may_start || !self.of.is_clear()
+        !self.there.is_empty() || self.may_start || !self.of.is_clear() || self.company.is_some()
     }
 
-    /// Whether running pods are all that there is to be near.
+    /// Whether running pods and those of DaemonSets are all that there is to be near.
     fn is_settled(&self) -> bool {
         !self.may_start && self.of.is_clear()
     }
 
     /// What is certain: the labels that a node has to have, and their values where only running pods match.
     pub fn narrow(&self, snapshot: &Snapshot, narrowing: &mut Narrowing) {
+        let values = |key: &str, nodes: &mut dyn Iterator<Item = &usize>| -> BTreeSet<String> {
+            let labels = nodes.map(|node| &snapshot.nodes[*node].labels);
+            labels.filter_map(|labels| labels.get(key)).cloned().collect()
+        };
         for key in &self.keys {
-            if self.is_settled() {
-                let nodes = self.there.keys().map(|node| &snapshot.nodes[*node]);
-                let values = nodes.filter_map(|node| node.labels.get(*key)).cloned();
-                narrowing.has_one_of(key, values.collect());
-            } else if *key != HOSTNAME_LABEL {
+            if let Some((daemon_sets, nodes)) = &self.company {
+                let company = Company {
+                    daemon_sets: daemon_sets.clone(),
+                    values: values(key, &mut nodes.iter()),
+                };
+                narrowing.company.insert((*key).to_owned(), company);
+            } else if self.is_settled() {
+                narrowing.has_one_of(key, values(key, &mut self.there.keys()));
+                continue;
+            }
+            if *key != HOSTNAME_LABEL {
                 narrowing.has(key);
             }
         }

@@ -140,3 +140,35 @@ fn pods_that_wait_for_each_other_have_no_place() {
     assert_eq!(problem.side.near.len(), 1);
     assert_eq!(problem.side.near[0].groups, groups(&problem, &["b"]));
 }
+
+#[test]
+fn pods_of_daemon_sets_are_company_where_they_come() {
+    let agent = |zone: Option<&'static str>| {
+        cluster().daemon_set_with("agent", "0", "0", |spec| {
+            app(spec, "agent");
+            spec.node_selector = zone.map(in_zone).unwrap_or_default();
+        })
+    };
+    let near = |key: &'static str| {
+        move |spec: &mut PodSpec| {
+            let mut term = crate::testing::rules::near(key, "agent");
+            term.selector.namespaces = crate::model::selector::Namespaces::All;
+            spec.rules.affinity.push(term);
+        }
+    };
+    let everywhere = pods(agent(None), "web", 2, near(HOSTNAME_LABEL)).freeze();
+    let problem = lower(&everywhere);
+    assert_eq!(launched_in(&problem, "web"), both_zones());
+    assert!(problem.side.is_empty(), "{:?}", problem.side);
+    for key in [HOSTNAME_LABEL, ZONE_LABEL] {
+        let one_zone = two_nodes(pods(agent(Some("zone-b")), "web", 2, near(key))).freeze();
+        let problem = lower(&one_zone);
+        assert_eq!(launched_in(&problem, "web"), ["zone-b".to_owned()].into());
+        // It hasn't come yet, and will without any plan's word.
+        assert_eq!(nodes_of(&problem, "web"), ["n2"].into());
+    }
+    // Where one runs, every node of its zone has company.
+    let runs = two_nodes(pods(agent(Some("zone-b")), "web", 2, near(ZONE_LABEL)));
+    let runs = runs.bound_with("old", "n1", "1", "1Gi", |spec| app(spec, "agent"));
+    assert_eq!(launched_in(&lower(&runs.freeze()), "web"), both_zones());
+}
