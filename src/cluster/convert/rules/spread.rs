@@ -40,6 +40,8 @@ fn constraint(written: &TopologySpread, namespace: &str, labels: &Labels) -> Res
         &written.match_label_keys,
         &[],
     )?;
+    // kube-scheduler counts no pods for an empty selector (podtopologyspread, `countPodsMatchSelector`), as for none.
+    let labels = labels.filter(|labels| !labels.is_empty());
     Ok(ModelSpread {
         selector: PodSelector {
             namespaces: Namespaces::These([namespace.to_owned()].into()),

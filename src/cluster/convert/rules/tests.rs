@@ -90,8 +90,23 @@ fn match_label_keys_narrow_the_selector_to_the_pods_own_values() {
     );
     let none = json!({"labelSelector": null, "matchLabelKeys": ["pod-template-hash"]});
     assert_eq!(rules(spread(&none)).spread[0].selector.labels, None);
-    let all = &rules(spread(&json!({"labelSelector": {}}))).spread[0];
-    assert!(all.selector.matches("shop", &Labels::new()) && !all.selector.matches("other", &Labels::new()));
+    let narrowed = json!({"labelSelector": {}, "matchLabelKeys": ["pod-template-hash"]});
+    assert_eq!(
+        labels_of(&rules(spread(&narrowed)).spread[0].selector),
+        "pod-template-hash in [7f9]"
+    );
+}
+
+#[test]
+fn an_empty_selector_of_a_spread_counts_nobody() {
+    let empty = &rules(spread(&json!({"labelSelector": {}}))).spread[0];
+    assert!(!empty.selector.matches("shop", &Labels::new()));
+    let of_term = json!({"labelSelector": {}, "topologyKey": "kubernetes.io/hostname"});
+    let term = &rules(near(&of_term)).affinity[0];
+    assert!(
+        term.selector.matches("shop", &Labels::new()),
+        "other rules mean all by it"
+    );
 }
 
 #[test]
@@ -314,8 +329,8 @@ fn default_constraints_hold_for_pods_that_belong_to_something_and_have_none() {
     );
     assert!(by_default(other, None, json!({})).is_empty());
     assert!(by_default(set, Some(("ReplicaSet", "gone")), json!({})).is_empty());
-    let own = json!({"topologySpreadConstraints": [{"topologyKey": "h", "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule", "labelSelector": {}}]});
-    assert_eq!(by_default(&all, owner, own), ["h 1: "]);
+    let own = json!({"topologySpreadConstraints": [{"topologyKey": "h", "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule", "labelSelector": {"matchLabels": {"app": "web"}}}]});
+    assert_eq!(by_default(&all, owner, own), ["h 1: app in [web]"]);
 }
 
 #[test]
