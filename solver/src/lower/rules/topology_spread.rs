@@ -2,8 +2,8 @@
 //!
 //! Counted are pods of the selector that stay or come, on nodes that are eligible: they have every key of the pod's hard
 //! constraints, and its selector, affinity and tolerations admit them where the policies say so. Domains are the values of
-//! the key on eligible existing nodes and on nodes that the pod could have launched; volumes have no say. Under the
-//! hostname a node to launch is a domain without pods, so wherever one could be, a cap on each node says it all.
+//! the key on eligible existing nodes and on nodes with every key that the pod could have launched; volumes have no say.
+//! Under the hostname a node to launch is a domain without pods, so wherever one could be, a cap on each node says it all.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -173,7 +173,7 @@ struct View {
     nodes: Vec<usize>,
     /// Kinds that are.
     kinds: FixedBitSet,
-    /// Parts of nodes that could be launched.
+    /// Parts of nodes that could be launched and have every key.
     parts: BTreeSet<usize>,
     is_launchable: bool,
 }
@@ -219,22 +219,26 @@ fn view<'v>(
             && (!honours_affinity || spec.admits_node(&node.labels, Some(node.name.as_str())))
             && (!honours_taints || tolerates(spec, node))
     };
+    let has_keys = |part: usize| {
+        let mut keys = keys.iter().filter(|key| **key != HOSTNAME_LABEL);
+        keys.all(|key| context.value_of_part(part, key).is_some())
+    };
     let mut kinds = FixedBitSet::with_capacity(problem.kinds.len());
     for (at, kind) in problem.kinds.iter().enumerate() {
         // Bins of a kind only differ here where the pod can't use any of them.
         let bin = kind.bins[0];
-        let mut keys = keys.iter().filter(|key| **key != HOSTNAME_LABEL);
-        let has_keys = keys.all(|key| context.value_of_kind(at, key).is_some());
         let is_eligible =
             (!honours_affinity || admitted.contains(bin)) && (!honours_taints || tolerated.contains(bin));
-        kinds.set(at, has_keys && is_eligible);
+        kinds.set(at, has_keys(kind.part) && is_eligible);
     }
-    let launchable = || admitted.intersection(&tolerated);
+    let launchable = admitted.intersection(&tolerated);
+    let parts: BTreeSet<usize> = launchable.map(|bin| context.bin_parts[bin]).collect();
+    let parts: BTreeSet<usize> = parts.into_iter().filter(|part| has_keys(*part)).collect();
     View {
         nodes: nodes.filter(|(_, node)| counts(node)).map(|(at, _)| at).collect(),
         kinds,
-        parts: launchable().map(|bin| context.bin_parts[bin]).collect(),
-        is_launchable: launchable().next().is_some(),
+        is_launchable: !parts.is_empty(),
+        parts,
     }
 }
 

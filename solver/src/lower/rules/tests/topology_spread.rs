@@ -132,3 +132,25 @@ fn a_spread_has_no_place_without_its_key() {
     assert!(nodes_of(&problem, "web").is_empty());
     assert_eq!(problem.side.spreads[0].domains.len(), 2);
 }
+
+#[test]
+fn a_node_that_lacks_one_of_the_keys_is_no_domain_of_the_others() {
+    let key = "example.com/rack";
+    let cluster = two_nodes(pods(cluster(), "web", 1, |spec| {
+        spread(spec, key, 2, "web");
+        spread(spec, ZONE_LABEL, 1, "web");
+        spread(spec, HOSTNAME_LABEL, 1, "web");
+    }));
+    let cluster = cluster.node_with("n3", "default", "m", "zone-a", |node| {
+        node.labels.insert(key.to_owned(), "r1".to_owned());
+    });
+    let snapshot = runs(cluster, "old", "n3", "web", |_| {}).freeze();
+    let problem = lower(&snapshot);
+    assert_eq!(nodes_of(&problem, "web"), ["n3"].into());
+    // One rack, one zone, one host, each with all the pods that count: the one that comes may stand beside the old one.
+    let side = &problem.side;
+    assert!(
+        side.spreads.is_empty() && side.caps.is_empty() && side.conflicts.is_empty(),
+        "{side:?}"
+    );
+}
