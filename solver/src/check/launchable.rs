@@ -130,13 +130,21 @@ impl<'a> Launchable<'a> {
         }
     }
 
-    /// Values of a key on nodes that a pod could have launched; none where there is no such node, or none has the key.
-    pub(super) fn values(&self, spec: &PodSpec, key: &str) -> BTreeSet<&str> {
+    /// Values of a key on nodes that a pod could have launched and that have all these keys beside a host name; none where
+    /// there is no such node, or none has the key.
+    pub(super) fn values(&self, spec: &PodSpec, key: &str, all: &[&str]) -> BTreeSet<&str> {
         let mut values = BTreeSet::new();
         let Ok(at) = self.keys.binary_search(&key) else {
             return values;
         };
+        let all = all.iter().filter(|other| **other != HOSTNAME_LABEL);
+        let all: Vec<usize> = all
+            .filter_map(|other| self.keys.binary_search(other).ok())
+            .collect();
         for (pool, held) in &self.nodes {
+            if all.iter().any(|other| held[*other] == Held::Missing) {
+                continue;
+            }
             let taints = &self.snapshot.node_pools[*pool].taints;
             if first_untolerated(taints, &spec.tolerations).is_some() {
                 continue;

@@ -3,8 +3,8 @@
 //! Source: Kubernetes documentation, "Pod Topology Spread Constraints". Counted are pods of the selector that stay or
 //! come, on nodes that are eligible: they have every key of the pod's hard constraints, and its selector, affinity and
 //! tolerations admit them where the policies say so. Terminating pods don't count, nor do nodes that are being deleted.
-//! Domains are the values on eligible existing nodes and on nodes that the pod could have launched (`launchable`). Volumes
-//! have no say. Under the host name a node to launch is a domain without pods: least is nothing wherever one could be.
+//! Domains are the values on eligible existing nodes and on nodes with all the keys that the pod could have launched
+//! (`launchable`). Volumes have no say. Under the host name a node to launch is a domain without pods: least is nothing wherever one could be.
 //!
 //! **What is accepted.** Pods only come, one after the other, and each is judged when it does. For one constraint let a
 //! domain *d* have *i* pods at first, get *b* that count and are bound by some hard spread over the key, and *u* that
@@ -79,11 +79,14 @@ pub(super) fn check(sites: &Sites<'_, '_>, found: &mut Violations) {
         eligible: BTreeMap::new(),
         disagreements: BTreeSet::new(),
     };
-    for key in &keys {
-        for spec in constraints.keys().map(|it| it.spec) {
-            let values = || launchable.values(world.constraints[spec], key);
-            judge.values.entry((spec, key)).or_insert_with(values);
-        }
+    for constraint in constraints.keys() {
+        let (key, of_spec) = (
+            constraint.spread.topology_key.as_str(),
+            world.constraints[constraint.spec],
+        );
+        let values = || launchable.values(of_spec, key, &constraint.keys);
+        let place = (constraint.spec, constraint.keys.clone(), key);
+        judge.values.entry(place).or_insert_with(values);
     }
     for (constraint, bound) in &constraints {
         judge.constraint(constraint, bound, found);
@@ -119,8 +122,8 @@ type Policy<'s> = (usize, bool, bool, Vec<&'s str>);
 struct Judge<'s, 'a> {
     sites: &'s Sites<'s, 'a>,
     topologies: BTreeMap<&'s str, Topology<'s>>,
-    /// Values of a key that pods could have launched.
-    values: BTreeMap<(usize, &'s str), BTreeSet<&'s str>>,
+    /// Values of a key that pods could have launched, of nodes that have all keys.
+    values: BTreeMap<(usize, Vec<&'s str>, &'s str), BTreeSet<&'s str>>,
     /// Existing nodes.
     eligible: BTreeMap<Policy<'s>, FixedBitSet>,
     /// Sites and keys that were reported because offers don't agree.
@@ -141,8 +144,8 @@ impl<'s> Judge<'s, '_> {
             .entry(policy)
             .or_insert_with(|| eligible_nodes(self.sites, constraint));
         let key = spread.topology_key.as_str();
-        let (Some(topology), Some(values)) = (self.topologies.get_mut(key), self.values.get(&(*spec, key)))
-        else {
+        let values = self.values.get(&(*spec, keys.clone(), key));
+        let (Some(topology), Some(values)) = (self.topologies.get_mut(key), values) else {
             return;
         };
         for value in values {

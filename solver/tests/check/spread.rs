@@ -368,3 +368,32 @@ fn zone_and_host_hold_together() {
         Rule::TopologySpread,
     );
 }
+
+#[test]
+fn nodes_that_lack_one_of_the_keys_are_no_domains_of_the_others() {
+    let snapshot = |keys: &[&'static str]| {
+        let cluster = cluster()
+            .node_with("n1", "p", "m", "zone-a", |node| {
+                node.labels.insert(RACK.to_owned(), "r".to_owned());
+            })
+            .bound_with("old", "n1", "1", "1Gi", |spec| app(spec, "web"));
+        let web = |spec: &mut PodSpec| {
+            app(spec, "web");
+            for key in keys {
+                spread(spec, key, 1, "web");
+            }
+        };
+        cluster.pods_with("x", 1, "1", "1Gi", web).freeze()
+    };
+    // A node in zone b could be launched, and has no rack.
+    for (keys, wrong) in [
+        (&[ZONE_LABEL][..], &[Rule::TopologySpread][..]),
+        (&[HOSTNAME_LABEL], &[Rule::TopologySpread]),
+        (&[ZONE_LABEL, RACK], &[]),
+        (&[HOSTNAME_LABEL, RACK], &[]),
+    ] {
+        let snapshot = snapshot(keys);
+        let draft = Draft::new(&snapshot).on_node("n1", &["default/x-0"]);
+        assert_eq!(broken(&snapshot, draft.body()), wrong, "{keys:?}");
+    }
+}
