@@ -137,8 +137,8 @@ pub fn narrowings(
             }
             if !rules.host_ports.is_empty() {
                 let daemon_sets = standing.snapshot.daemon_sets.iter().enumerate();
-                let clashing =
-                    daemon_sets.filter(|(_, daemon_set)| host_ports::clashes_with(member.spec, daemon_set));
+                let clashing = daemon_sets
+                    .filter(|(_, daemon_set)| host_ports::clash(member.spec, daemon_set).is_some());
                 narrowing.without_daemons.extend(clashing.map(|(at, _)| at));
             }
             narrowing

@@ -64,13 +64,14 @@ pub(super) fn narrow<'a>(
         let its_ways = ways(&daemon_set.spec);
         candidates.retain(|candidate| !admits(pool, *candidate, &its_ways, false));
         if candidates.is_empty() {
-            let constraint = if host_ports::clashes_with(spec, daemon_set) {
-                Constraint::HostPort
-            } else {
-                Constraint::AntiAffinity
-            };
-            let detail = format!("DaemonSet {} is on every node of the pool", daemon_set.name);
-            return Err((constraint, detail));
+            let everywhere = format!("DaemonSet {} is on every node of the pool", daemon_set.name);
+            return Err(match host_ports::clash(spec, daemon_set) {
+                Some(port) => {
+                    let detail = format!("port {} is taken: {everywhere}", port.number);
+                    (Constraint::HostPort, detail)
+                }
+                None => (Constraint::AntiAffinity, everywhere),
+            });
         }
     }
     Ok(candidates)
@@ -225,6 +226,7 @@ mod tests {
             host_port(spec, 80);
         };
         says(port, Constraint::HostPort, "kube-system/proxy");
+        says(port, Constraint::HostPort, "port 80 is");
         let unknown_key = |spec: &mut PodSpec| {
             spread(spec, "example.com/rack", 1, "web");
         };

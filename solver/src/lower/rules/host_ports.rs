@@ -15,14 +15,12 @@ use crate::model::rules::{HostPort, Protocol};
 /// Who has a port: groups by the address, `None` being all of them.
 type Users = BTreeMap<Option<String>, FixedBitSet>;
 
-/// Whether pods can't be on one node with a DaemonSet's.
+/// A port for which pods can't be on one node with a DaemonSet's.
 #[must_use]
-pub fn clashes_with(spec: &PodSpec, daemon_set: &DaemonSet) -> bool {
-    let ports = spec.rules.host_ports.iter();
+pub fn clash<'s>(spec: &'s PodSpec, daemon_set: &DaemonSet) -> Option<&'s HostPort> {
     let others = &daemon_set.spec.rules.host_ports;
-    ports
-        .flat_map(|port| others.iter().map(move |other| (port, other)))
-        .any(|(port, other)| port.clashes_with(other))
+    let mut ports = spec.rules.host_ports.iter();
+    ports.find(|port| others.iter().any(|other| port.clashes_with(other)))
 }
 
 /// Adds the rows.
