@@ -188,7 +188,7 @@ fn unschedulable(problem: &Problem<'_>, packing: &Packing, queue: &mut Queue<'_>
         for (group, pods, reasons) in &mut groups {
             reasons.push(if problem.groups[*group].launches {
                 let profile = &problem.profiles[problem.groups[*group].profile];
-                refusals.reason(&snapshot.pods[pods[0]].spec, profile)
+                refusals.reason(&snapshot.pods[pods[0]], profile)
             } else {
                 Reason {
                     node_pool: Some(pool.name.clone()),

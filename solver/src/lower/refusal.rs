@@ -14,9 +14,10 @@ use crate::model::explain::{Constraint, Reason};
 use crate::model::instance_type::{HOSTNAME_LABEL, INSTANCE_TYPE_LABEL, InstanceType, ZONE_LABEL};
 use crate::model::node_pool::NodePool;
 use crate::model::offering::Offering;
-use crate::model::pod::PodSpec;
+use crate::model::pod::{Pod, PodSpec};
 use crate::model::requirement::{Requirements, ValueSet};
 use crate::model::resources::{Amount, ResourceName, Resources};
+use crate::model::rules::PodTerm;
 use crate::model::snapshot::Snapshot;
 
 use super::group::Profile;
@@ -45,6 +46,8 @@ pub struct PoolRefusals<'a> {
     candidates: OnceCell<Vec<Candidate<'a>>>,
     /// What DaemonSets take of each candidate.
     overheads: OnceCell<Vec<Resources>>,
+    /// What pods that need a place keep off by, other than from their own node.
+    terms: OnceCell<BTreeSet<&'a PodTerm>>,
 }
 
 impl<'a> PoolRefusals<'a> {
@@ -57,13 +60,14 @@ impl<'a> PoolRefusals<'a> {
             spent,
             candidates: OnceCell::new(),
             overheads: OnceCell::new(),
+            terms: OnceCell::new(),
         }
     }
 
     /// The constraint by which the pool can't take one more pod of these, whose places `profile` narrows.
     #[must_use]
-    pub fn reason(&self, spec: &PodSpec, profile: &Profile) -> Reason {
-        let (constraint, detail) = self.decisive(spec, profile);
+    pub fn reason(&self, pod: &Pod, profile: &Profile) -> Reason {
+        let (constraint, detail) = self.decisive(pod, profile);
         Reason {
             node_pool: Some(self.pool.name.clone()),
             node: None,
@@ -72,8 +76,8 @@ impl<'a> PoolRefusals<'a> {
         }
     }
 
-    fn decisive(&self, spec: &PodSpec, profile: &Profile) -> (Constraint, String) {
-        let pool = self.pool;
+    fn decisive(&self, pod: &Pod, profile: &Profile) -> (Constraint, String) {
+        let (pool, spec) = (self.pool, &*pod.spec);
         if let Some(impossible) = &spec.rules.impossible {
             return (impossible.constraint, impossible.detail.clone());
         }
@@ -124,10 +128,15 @@ impl<'a> PoolRefusals<'a> {
         let limited = limited(self.snapshot, pool, &buyable, self.spent);
         limited
             .or_else(|| about_pods::left_over(spec))
+            .or_else(|| about_pods::kept_off(self.terms(), pod))
             .unwrap_or_else(|| {
                 let detail = format!("no {} is left to launch", smallest.instance_type.name);
                 (Constraint::Capacity, detail)
             })
+    }
+
+    fn terms(&self) -> &BTreeSet<&'a PodTerm> {
+        self.terms.get_or_init(|| about_pods::terms(self.snapshot))
     }
 
     /// DaemonSets that come with a node, given the labels that are certain there.

@@ -3,15 +3,17 @@
 //! What narrows a pod's places from the start is told with what it leaves; what only stands in the way of one pod more, once
 //! others are placed, by the rule alone.
 
+use std::collections::BTreeSet;
+
 use crate::lower::company::Company;
 use crate::lower::group::Profile;
 use crate::lower::rules::{host_ports, taints};
 use crate::model::explain::Constraint;
 use crate::model::instance_type::HOSTNAME_LABEL;
 use crate::model::node_pool::NodePool;
-use crate::model::pod::PodSpec;
+use crate::model::pod::{Pod, PodSpec};
 use crate::model::requirement::{Requirements, ValueSet};
-use crate::model::rules::Volume;
+use crate::model::rules::{PodTerm, Volume};
 use crate::model::snapshot::Snapshot;
 
 use super::{Candidate, Prospect, admits, prospect, values, ways};
@@ -161,6 +163,23 @@ pub(super) fn left_over(spec: &PodSpec) -> Option<Said> {
     Some((Constraint::TopologySpread, detail))
 }
 
+/// Required anti-affinity of pods that need a place, over domains of many nodes.
+pub(super) fn terms(snapshot: &Snapshot) -> BTreeSet<&PodTerm> {
+    let pods = snapshot.pods.iter().filter(|pod| snapshot.needs_place(pod));
+    pods.flat_map(|pod| &pod.spec.rules.anti_affinity)
+        .filter(|term| term.topology_key != HOSTNAME_LABEL)
+        .collect()
+}
+
+/// The term of others, placed before it, that stands in the way of a pod.
+pub(super) fn kept_off(terms: &BTreeSet<&PodTerm>, pod: &Pod) -> Option<Said> {
+    let mut terms = terms.iter();
+    let matched = |term: &&&PodTerm| term.selector.matches(&pod.name.namespace, &pod.spec.labels);
+    let key = &terms.find(matched)?.topology_key;
+    let detail = format!("{key}: every value that it could have has pods that keep it off");
+    Some((Constraint::AntiAffinity, detail))
+}
+
 #[cfg(test)]
 mod tests {
     use crate::lower::lower;
@@ -187,9 +206,9 @@ mod tests {
             .pods_with("p", 1, "1", "1Gi", edit)
             .freeze();
         let problem = lower(&snapshot);
-        let spec = &snapshot.pods[problem.groups[0].pods[0]].spec;
+        let pod = &snapshot.pods[problem.groups[0].pods[0]];
         let profile = &problem.profiles[problem.groups[0].profile];
-        let reason = PoolRefusals::new(&snapshot, &snapshot.node_pools[0], &[]).reason(spec, profile);
+        let reason = PoolRefusals::new(&snapshot, &snapshot.node_pools[0], &[]).reason(pod, profile);
         (reason.constraint, reason.detail)
     }
 
@@ -247,5 +266,32 @@ mod tests {
             spec.requests.set(name, Amount::new(1));
         };
         says(attached, Constraint::Volume, "attachable-volumes");
+    }
+
+    #[test]
+    fn a_pod_that_others_keep_off_is_told_by_their_rule() {
+        let snapshot = Cluster::new()
+            .instance_type(machine("m", "8", "32Gi", "1"))
+            .pool("default")
+            .pods_with("alone", 2, "1", "1Gi", |spec| {
+                anti_affinity(spec, ZONE_LABEL, "web");
+            })
+            .pods_with("web", 1, "1", "1Gi", |spec| app(spec, "web"))
+            .freeze();
+        let problem = lower(&snapshot);
+        let web = snapshot
+            .pods
+            .iter()
+            .position(|pod| pod.name.name == "web-0")
+            .unwrap();
+        let group = problem
+            .groups
+            .iter()
+            .find(|group| group.pods.contains(&web))
+            .unwrap();
+        let refusals = PoolRefusals::new(&snapshot, &snapshot.node_pools[0], &[]);
+        let reason = refusals.reason(&snapshot.pods[web], &problem.profiles[group.profile]);
+        assert_eq!(reason.constraint, Constraint::AntiAffinity, "{}", reason.detail);
+        assert!(reason.detail.contains(ZONE_LABEL), "{}", reason.detail);
     }
 }
