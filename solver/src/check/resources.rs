@@ -1,5 +1,6 @@
 //! Pods fit the allocatable of the first choice, of each alternative and of existing nodes; `requests` of a launch are
-//! its pods and the DaemonSets of its first choice. (Room for DaemonSets: `overhead`.)
+//! its pods and the DaemonSets of its first choice. (Room for DaemonSets: `overhead`.) Attachments of volumes are room like
+//! any other, and no part of what a launch says: a node that is launched can't be asked for them.
 
 use crate::model::plan::PlanBody;
 use crate::model::resources::{ResourceName, Resources};
@@ -90,8 +91,8 @@ pub(super) fn judged(world: &World<'_>, node: usize, added: &[usize]) -> Amounts
 fn first_difference<'a>(world: &World<'a>, stated: &'a Resources, sum: &Sums) -> Option<&'a ResourceName> {
     let summed = world.resources.iter().copied().zip(sum);
     let differs = summed
-        .into_iter()
-        .find(|(name, sum)| stated.get(name) != World::clipped(**sum))
+        .filter(|(name, sum)| stated.get(name) != World::clipped(**sum))
+        .find(|(name, _)| !name.to_string().starts_with("attachable-volumes-"))
         .map(|(name, _)| name);
     differs.or_else(|| {
         let extra = stated
