@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 
 use crate::lower::Problem;
 use crate::lower::refusal::PoolRefusals;
+use crate::lower::rules::volumes;
 use crate::model::explain::{Constraint, Reason, Unschedulable};
 use crate::model::money::Cost;
 use crate::model::plan::{CostSummary, Launch, Move, NodeAction, NodePlan, PlanBody};
@@ -117,7 +118,8 @@ fn launches(problem: &Problem<'_>, packing: &Packing, queue: &mut Queue<'_>) -> 
             let mut requests = problem.overhead_of(first);
             for (group, count) in &launched.filling {
                 let pod = problem.groups[*group].pods[0];
-                for (name, amount) in problem.snapshot.pods[pod].spec.requests.iter() {
+                let asked = problem.snapshot.pods[pod].spec.requests.iter();
+                for (name, amount) in asked.filter(|(name, _)| !volumes::is_attachment(name)) {
                     requests.add(name.clone(), amount.times(*count));
                 }
             }
@@ -246,5 +248,31 @@ fn cost(snapshot: &Snapshot, body: &PlanBody) -> CostSummary {
         launched,
         objective: nodes + launches,
         ..CostSummary::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::model::resources::{Amount, ResourceName};
+    use crate::testing::build::{Cluster, machine};
+    use crate::{PlanOptions, Unlimited, plan};
+
+    #[test]
+    fn attachments_of_volumes_are_counted_and_not_asked_for() {
+        let disk = || ResourceName::from("attachable-volumes-csi-ebs.csi.aws.com");
+        let mut with_slots = machine("m", "8", "32Gi", "1");
+        with_slots.allocatable.set(disk(), Amount::new(2));
+        let snapshot = Cluster::new()
+            .instance_type(with_slots)
+            .pool("default")
+            .pods_with("db", 4, "1", "1Gi", |spec| {
+                spec.requests.set(disk(), Amount::new(1));
+            })
+            .freeze();
+        let plan = plan(&snapshot, &PlanOptions::default(), &Unlimited).unwrap();
+        assert_eq!(plan.launch.len(), 2, "two volumes a node");
+        for launch in &plan.launch {
+            assert!(!launch.requests.contains(&disk()), "{}", launch.requests);
+        }
     }
 }

@@ -9,7 +9,6 @@ use std::io::{self, Write};
 use dovetail_solver::model::instance_type::{CAPACITY_TYPE_LABEL, INSTANCE_TYPE_LABEL, ZONE_LABEL};
 use dovetail_solver::model::name::{InstanceTypeName, NodePoolName, ZoneName};
 use dovetail_solver::model::plan::Launch;
-use dovetail_solver::model::resources::ResourceName;
 use dovetail_solver::model::snapshot::Snapshot;
 use serde::Serialize;
 
@@ -146,9 +145,6 @@ fn claim<'a>(launch: &'a Launch, pool: &'a NodePool, snapshot: &Snapshot) -> Cla
         uid,
         block_owner_deletion: true,
     });
-    // Nothing but the planner knows attachments of an instance type; a claim that asked for some would find none.
-    let is_attachment = |name: &ResourceName| name.to_string().starts_with(labels::ATTACHMENTS_PREFIX);
-    let requests = launch.requests.iter().filter(|(name, _)| !is_attachment(name));
     let (requirements, relaxed) = requirements(launch, &template.spec.requirements, snapshot);
     let written = template.metadata.annotations.iter();
     let mut annotations: BTreeMap<&str, &str> = written
@@ -171,7 +167,9 @@ fn claim<'a>(launch: &'a Launch, pool: &'a NodePool, snapshot: &Snapshot) -> Cla
             node_class_ref: class,
             requirements,
             resources: Wanted {
-                requests: requests
+                requests: launch
+                    .requests
+                    .iter()
                     .map(|(name, amount)| (name.to_string(), amount.display(name.unit()).to_string()))
                     .collect(),
             },
