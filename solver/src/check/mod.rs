@@ -4,13 +4,14 @@
 //! each launch under its first choice *and* every alternative; counts in integers wide enough that nothing wraps; never
 //! panics, whatever the plan says. One file a rule. Only this makes a [`Plan<Checked>`].
 //!
-//! Not judged: whether a cheaper plan exists, NodePool weights, preferences, gangs, and anything that the model has no
+//! Not judged: whether a cheaper plan exists, NodePool weights, preferences, and anything that the model has no
 //! words for yet; where an unknown rule would be needed (the disruption of a node), the plan is refused.
 //!
 //! What launches repeat is judged once and reported once, with the first launch where it happens.
 
 mod admission;
 mod daemons;
+mod gang;
 mod honesty;
 mod host_ports;
 mod impossible;
@@ -74,6 +75,8 @@ pub enum Rule {
     Volumes,
     /// A pod is placed that no place will do for.
     Impossible,
+    /// A gang is placed in part, or before enough of it is there.
+    Gang,
     /// A limit of a NodePool is exceeded.
     Limits,
     /// An offer doesn't exist, isn't available, costs something else, or is used more often than it is there.
@@ -170,6 +173,7 @@ pub fn check(snapshot: &Snapshot, plan: Plan<Proposed>) -> Result<Plan<Checked>,
     host_ports::check(&world, &launches, &placed, &mut found);
     volumes::check(&world, &launches, &placed, &mut found);
     impossible::check(&world, &placed, &mut found);
+    gang::check(&world, &placed, &mut found);
     limits::check(&world, &launches, &mut found);
     money::check(&world, &plan, &mut found);
     honesty::check(&world, &plan, &mut found);

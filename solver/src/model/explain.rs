@@ -37,6 +37,8 @@ pub enum Constraint {
     Subnet,
     /// DaemonSets leave no room.
     Overhead,
+    /// The pod is of a gang, which is placed whole or not at all.
+    Gang,
     /// A PackingPolicy forbids it.
     Policy,
     /// The NodePool isn't ready, static, or its node class is missing.

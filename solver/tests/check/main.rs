@@ -3,6 +3,7 @@
 //! One plan uses every rule; the table spoils it in one place at a time. What needs another cluster has its own test.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod gangs;
 mod labels;
 mod limits;
 mod near;
