@@ -37,23 +37,31 @@ const MOST_ROUNDS: usize = 8;
 /// Packs in Karpenter's order; `by_priority` serves higher priorities first, which Karpenter doesn't.
 #[must_use]
 pub fn pack(problem: &Problem<'_>, by_priority: bool) -> Packing {
-    let mut order: Vec<usize> = (0..problem.groups.len()).collect();
+    pack_without(problem, by_priority, &FixedBitSet::new())
+}
+
+/// The same without some groups, of which nothing is placed.
+#[must_use]
+pub fn pack_without(problem: &Problem<'_>, by_priority: bool, without: &FixedBitSet) -> Packing {
+    let groups = 0..problem.groups.len();
+    let mut order: Vec<usize> = groups.filter(|group| !without.contains(*group)).collect();
     if by_priority {
         order.sort_by_key(|group| Reverse(problem.groups[*group].priority));
     }
     run(
         State::new(problem),
-        &leaders_first(problem, order),
+        &leaders_first(problem, order, by_priority),
         problem.counts(),
     )
 }
 
-/// Places what a packing has left, as far as may be: on nodes that exist, then on further launches. An engine that is cut
+/// Places what a packing has left, the most urgent first, as far as may be: on nodes that exist, then on further launches. An engine that is cut
 /// short has packed its part well; this way that part counts.
 pub fn complete(problem: &Problem<'_>, packing: &mut Packing) {
-    let order: Vec<usize> = (0..problem.groups.len())
+    let mut order: Vec<usize> = (0..problem.groups.len())
         .filter(|group| packing.left[*group] > 0)
         .collect();
+    order.sort_by_key(|group| Reverse(problem.groups[*group].priority));
     if order.is_empty() {
         return;
     }
@@ -66,8 +74,8 @@ pub fn complete(problem: &Problem<'_>, packing: &mut Packing) {
     }
     state.ledger = Ledger::with(problem, &packing.launched);
     book(&mut state, packing);
-    let order = leaders_first(problem, order);
-    let more = run(state, &order, std::mem::take(&mut packing.left));
+    let turns = leaders_first(problem, order, true);
+    let more = run(state, &turns, std::mem::take(&mut packing.left));
     for (filling, more) in packing.rooms.iter_mut().zip(more.rooms) {
         for (group, count) in more {
             match filling.binary_search_by_key(&group, |(group, _)| *group) {
@@ -102,8 +110,47 @@ fn book(state: &mut State<'_>, packing: &Packing) {
     }
 }
 
+/// A group's turn: so many of its pods at most.
+type Turn = (usize, u64);
+
 /// The order with groups that others want to be near or beside before those, as far as they don't want the same of them.
-fn leaders_first(problem: &Problem<'_>, order: Vec<usize>) -> Vec<usize> {
+/// `by_priority`: of less urgent ones only a single pod, since one is enough to be near to and the room may be for others.
+fn leaders_first(problem: &Problem<'_>, order: Vec<usize>, by_priority: bool) -> Vec<Turn> {
+    let leaders = leaders(problem);
+    let mut pending = FixedBitSet::with_capacity(problem.groups.len());
+    order.iter().for_each(|group| pending.insert(*group));
+    let mut seeded = FixedBitSet::with_capacity(problem.groups.len());
+    let mut turns = Vec::with_capacity(order.len());
+    for first in order {
+        let is_less_urgent =
+            |group: usize| by_priority && problem.groups[group].priority < problem.groups[first].priority;
+        // A chain of groups that wait for the next one each; who is in it already isn't waited for.
+        let mut chain = vec![first];
+        while let Some(group) = chain.last() {
+            let next = leaders[*group].ones().find(|leader| {
+                let is_there = is_less_urgent(*leader) && seeded.contains(*leader);
+                pending.contains(*leader) && !is_there && !chain.contains(leader)
+            });
+            if let Some(next) = next {
+                chain.push(next);
+            } else if let Some(group) = chain.pop()
+                && pending.contains(group)
+            {
+                if is_less_urgent(group) {
+                    seeded.insert(group);
+                    turns.push((group, 1));
+                } else {
+                    pending.set(group, false);
+                    turns.push((group, u64::MAX));
+                }
+            }
+        }
+    }
+    turns
+}
+
+/// By group: others that it wants to be near or beside.
+fn leaders(problem: &Problem<'_>) -> Vec<FixedBitSet> {
     let side = &problem.side;
     let near = side.near.iter().map(|near| (&near.groups, &near.of));
     let beside = side.beside.iter().map(|beside| (&beside.groups, &beside.of));
@@ -115,40 +162,26 @@ fn leaders_first(problem: &Problem<'_>, order: Vec<usize>) -> Vec<usize> {
             leaders[group].union_with(&of);
         }
     }
-    let mut pending = FixedBitSet::with_capacity(problem.groups.len());
-    order.iter().for_each(|group| pending.insert(*group));
-    let mut sorted = Vec::with_capacity(order.len());
-    for first in order {
-        // A chain of groups that wait for the next one each; who is in it already isn't waited for.
-        let mut chain = vec![first];
-        while let Some(group) = chain.last() {
-            let next = leaders[*group]
-                .ones()
-                .find(|leader| pending.contains(*leader) && !chain.contains(leader));
-            if let Some(next) = next {
-                chain.push(next);
-            } else if let Some(group) = chain.pop()
-                && pending.contains(group)
-            {
-                pending.set(group, false);
-                sorted.push(group);
-            }
-        }
-    }
-    sorted
+    leaders
 }
 
-/// Places so many pods of each group, the groups in this order.
-fn run(mut state: State<'_>, order: &[usize], mut left: Vec<u64>) -> Packing {
+/// Places so many pods of each group, the groups in the order of their turns.
+fn run(mut state: State<'_>, turns: &[Turn], mut left: Vec<u64>) -> Packing {
     let problem = state.problem;
-    let smallest = Smallest::after(problem, order);
-    for (at, group) in order.iter().enumerate() {
-        left[*group] = state.place(*group, left[*group]);
+    let smallest = Smallest::after(problem, turns);
+    for (at, (group, most)) in turns.iter().enumerate() {
+        let now = left[*group].min(*most);
+        left[*group] = left[*group] - now + state.place(*group, now);
         state.retire(smallest.rows.get(at + 1));
     }
     for _ in 0..MOST_ROUNDS {
-        let waiting = |group: &&usize| left[**group] > 0 && state.across.concerns(**group);
-        let waiting: Vec<usize> = order.iter().filter(waiting).copied().collect();
+        let last = turns
+            .iter()
+            .filter(|(_, most)| *most == u64::MAX)
+            .map(|(group, _)| *group);
+        let waiting: Vec<usize> = last
+            .filter(|group| left[*group] > 0 && state.across.concerns(*group))
+            .collect();
         if waiting.is_empty() {
             break;
         }
@@ -164,15 +197,15 @@ fn run(mut state: State<'_>, order: &[usize], mut left: Vec<u64>) -> Packing {
     state.finish(left)
 }
 
-/// The smallest request in each resource among the groups from a place in the order on.
+/// The smallest request in each resource among the groups from a turn on.
 struct Smallest {
     rows: Vec<Vec<u64>>,
 }
 
 impl Smallest {
-    fn after(problem: &Problem<'_>, order: &[usize]) -> Self {
-        let mut rows: Vec<Vec<u64>> = Vec::with_capacity(order.len());
-        for group in order.iter().rev() {
+    fn after(problem: &Problem<'_>, turns: &[Turn]) -> Self {
+        let mut rows: Vec<Vec<u64>> = Vec::with_capacity(turns.len());
+        for (group, _) in turns.iter().rev() {
             let request = problem.request(*group);
             let row = match rows.last() {
                 None => request.to_vec(),
