@@ -21,6 +21,7 @@ mod weights;
 use std::time::Duration;
 
 use crate::check::Violation;
+use crate::gangs;
 use crate::lower::Problem;
 use crate::model::money::Cost;
 use crate::model::plan::{Phase, PlanBody, Stopped, Work};
@@ -206,11 +207,12 @@ impl<'a> Ladder<'a> {
         });
     }
 
-    /// Makes a packing the incumbent if it is better.
+    /// Makes a packing the incumbent if it is better, without gangs of which it leaves pods.
     ///
     /// # Errors
     /// Where the check refuses it.
-    fn propose(&mut self, packing: Packing) -> Result<(), String> {
+    fn propose(&mut self, mut packing: Packing) -> Result<(), String> {
+        gangs::make_whole(self.problem, &mut packing);
         if !self
             .incumbent()
             .is_none_or(|best| packing.is_better_than(best, self.problem))

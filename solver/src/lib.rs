@@ -11,6 +11,7 @@
 pub mod check;
 mod divisor;
 pub mod explain;
+mod gangs;
 mod ladder;
 mod lift;
 pub mod lower;

@@ -4,6 +4,7 @@
 //! decision about money is taken here but one: which other offerings may stand in for a launch ([`alternatives`]).
 
 mod alternatives;
+pub(crate) mod gangs;
 
 use std::collections::BTreeMap;
 
@@ -174,23 +175,42 @@ fn moves(snapshot: &Snapshot, nodes: &[NodePlan], launches: &[Launch]) -> Vec<Mo
 /// Pods without a place, each with a reason from every node pool; a DaemonSet's pod with one from its node.
 fn unschedulable(problem: &Problem<'_>, packing: &Packing, queue: &mut Queue<'_>) -> Vec<Unschedulable> {
     let snapshot = problem.snapshot;
-    let spent = spent(problem, packing);
     let mut refused: Vec<(usize, Vec<Reason>)> = problem
         .daemon_pods
         .refused
         .iter()
         .map(|(pod, reason)| (*pod, vec![reason.clone()]))
         .collect();
-    let mut groups: Vec<(usize, Vec<usize>, Vec<Reason>)> = (0..problem.groups.len())
-        .map(|group| (group, queue.rest(group), Vec::new()))
-        .filter(|(_, pods, _)| !pods.is_empty())
+    let mut told = gangs::told(problem, packing);
+    let others: Vec<usize> = (0..problem.groups.len())
+        .filter(|group| packing.left[*group] > 0 && !told.contains_key(group))
         .collect();
-    for (pool, spent) in snapshot.node_pools.iter().zip(&spent) {
+    let reasons = reasons(problem, packing, &others);
+    told.extend(others.into_iter().zip(reasons));
+    for (group, reasons) in told {
+        let pods = queue.rest(group).into_iter();
+        refused.extend(pods.map(|pod| (pod, reasons.clone())));
+    }
+    refused.sort();
+    let named = |(pod, reasons): (usize, Vec<Reason>)| Unschedulable {
+        pod: snapshot.pods[pod].name.clone(),
+        reasons,
+        fix: None,
+    };
+    refused.into_iter().map(named).collect()
+}
+
+/// By group of these: why each node pool can't take one more of its pods beside what a packing has.
+fn reasons(problem: &Problem<'_>, packing: &Packing, groups: &[usize]) -> Vec<Vec<Reason>> {
+    let snapshot = problem.snapshot;
+    let mut reasons: Vec<Vec<Reason>> = vec![Vec::new(); groups.len()];
+    for (pool, spent) in snapshot.node_pools.iter().zip(&spent(problem, packing)) {
         let refusals = PoolRefusals::new(snapshot, pool, spent);
-        for (group, pods, reasons) in &mut groups {
-            reasons.push(if problem.groups[*group].launches {
-                let profile = &problem.profiles[problem.groups[*group].profile];
-                refusals.reason(&snapshot.pods[pods[0]], profile)
+        for (at, reasons) in groups.iter().zip(&mut reasons) {
+            let group = &problem.groups[*at];
+            reasons.push(if group.launches {
+                let pod = &snapshot.pods[group.pods[0]];
+                refusals.reason(pod, &problem.profiles[group.profile])
             } else {
                 Reason {
                     node_pool: Some(pool.name.clone()),
@@ -201,16 +221,7 @@ fn unschedulable(problem: &Problem<'_>, packing: &Packing, queue: &mut Queue<'_>
             });
         }
     }
-    for (_, pods, reasons) in groups {
-        refused.extend(pods.into_iter().map(|pod| (pod, reasons.clone())));
-    }
-    refused.sort();
-    let named = |(pod, reasons): (usize, Vec<Reason>)| Unschedulable {
-        pod: snapshot.pods[pod].name.clone(),
-        reasons,
-        fix: None,
-    };
-    refused.into_iter().map(named).collect()
+    reasons
 }
 
 /// By node pool: what the launches take from each counter of its limits.

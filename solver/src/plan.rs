@@ -2,19 +2,24 @@
 //!
 //! Promises: the baseline always runs first, so there is always an answer; an engine whose plan fails the check costs
 //! nothing but itself; the same snapshot, options and work limit give the same plan to the byte, `work` apart.
+//! Where gangs can't all be placed whole, it climbs once more without those that don't fit.
 
 use thiserror::Error;
 
 use crate::check::{Violation, check};
+use crate::gangs;
 use crate::ladder::{Ladder, Rungs, cost};
 use crate::lift::lift;
-use crate::lower::{Problem, lower};
+use crate::lower::{Problem, lower, lower_without};
 use crate::model::plan::{Checked, Gap, Plan, PlanBody, ProofKind, Stopped};
 use crate::model::snapshot::Snapshot;
 use crate::options::PlanOptions;
-use crate::pack::Packing;
 use crate::pack::memory::Memory;
-use crate::quota::Quota;
+use crate::pack::{Packing, Score};
+use crate::quota::{Portion, Quota};
+
+/// Hundredths of the time for trying with gangs that the baseline can't place whole: the rest is for the plan without them.
+const WITH_ALL_GANGS: u32 = 40;
 
 /// Why there is no plan.
 #[derive(Debug, Error)]
@@ -55,8 +60,48 @@ pub fn plan_with_memory(
     memory: &mut Memory,
 ) -> Result<Plan<Checked>, PlanError> {
     let problem = lower(snapshot);
-    let judge = |packing: &Packing| judged(&problem, packing, options);
-    let mut ladder = Ladder::new(&problem, options, quota, &judge);
+    let Some(refused) = gangs::settle(&problem, quota) else {
+        return climb(&problem, options, quota, memory)?.plan(snapshot);
+    };
+    // Where it is room that lacks, better engines may find some for a gang that the baseline can't place whole.
+    let may_fit = problem.is_restricted() || problem.side.span_nodes();
+    let with_all = if may_fit {
+        climb(&problem, options, &Portion::of(quota, WITH_ALL_GANGS), memory).ok()
+    } else {
+        None
+    };
+    let rest = lower_without(snapshot, &[], &refused);
+    let without = climb(&rest, options, quota, memory)?;
+    match with_all {
+        Some(with_all) if with_all.score < without.score => with_all.plan(snapshot),
+        _ => without.plan(snapshot),
+    }
+}
+
+/// What engines found for a problem.
+struct Found {
+    /// What compares it with another's of the same groups.
+    score: Score,
+    body: PlanBody,
+}
+
+impl Found {
+    fn plan(self, snapshot: &Snapshot) -> Result<Plan<Checked>, PlanError> {
+        check(snapshot, Plan::propose(self.body)).map_err(|failure| PlanError::Unsound {
+            violations: failure.violations,
+        })
+    }
+}
+
+/// Climbs the ladder.
+fn climb(
+    problem: &Problem<'_>,
+    options: &PlanOptions,
+    quota: &dyn Quota,
+    memory: &mut Memory,
+) -> Result<Found, PlanError> {
+    let judge = |packing: &Packing| judged(problem, packing, options);
+    let mut ladder = Ladder::new(problem, options, quota, &judge);
     ladder.climb(memory);
     let Rungs {
         incumbent,
@@ -66,11 +111,11 @@ pub fn plan_with_memory(
         violations,
         useful,
     } = ladder.end();
-    memory.keep(&problem, &useful);
+    memory.keep(problem, &useful);
     let Some((packing, mut body)) = incumbent else {
         return Err(PlanError::Unsound { violations });
     };
-    prove(&mut body, &problem, &packing, bound, options);
+    prove(&mut body, problem, &packing, bound, options);
     body.work = work;
     body.proof.stopped = if body.proof.kind == ProofKind::Heuristic {
         stopped
@@ -78,9 +123,8 @@ pub fn plan_with_memory(
         // It is as good as was asked for: nothing was cut short that mattered.
         Stopped::Finished
     };
-    check(snapshot, Plan::propose(body)).map_err(|failure| PlanError::Unsound {
-        violations: failure.violations,
-    })
+    let score = packing.score(problem);
+    Ok(Found { score, body })
 }
 
 /// The plan that a packing means, checked, nothing being known of its distance to the best; or what it breaks.
@@ -111,3 +155,7 @@ fn prove(body: &mut PlanBody, problem: &Problem<'_>, packing: &Packing, bound: u
         ProofKind::Heuristic
     };
 }
+
+#[cfg(test)]
+#[path = "plan_tests.rs"]
+mod tests;

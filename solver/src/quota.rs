@@ -31,6 +31,35 @@ impl Quota for Unlimited {
     }
 }
 
+/// A part of the time that a quota leaves.
+#[derive(Clone, Copy)]
+pub(crate) struct Portion<'q> {
+    quota: &'q dyn Quota,
+    /// What stays for others.
+    kept: Duration,
+}
+
+impl<'q> Portion<'q> {
+    /// So many hundredths of what is left now.
+    pub(crate) fn of(quota: &'q dyn Quota, hundredths: u32) -> Self {
+        let left = quota.remaining().unwrap_or_default();
+        Self {
+            quota,
+            kept: left * (100 - hundredths.min(100)) / 100,
+        }
+    }
+}
+
+impl Quota for Portion<'_> {
+    fn elapsed(&self) -> Duration {
+        self.quota.elapsed()
+    }
+
+    fn remaining(&self) -> Option<Duration> {
+        self.quota.remaining().map(|left| left.saturating_sub(self.kept))
+    }
+}
+
 /// How much counted effort engines may spend; `None`: until they end by themselves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WorkLimit(pub Option<u64>);

@@ -113,6 +113,16 @@ struct Group<'a> {
     pods: Vec<&'a PodName>,
 }
 
+/// Namespace and name of a gang.
+type Gang<'a> = (&'a str, &'a str);
+
+impl<'a> Group<'a> {
+    fn gang(&self) -> Option<Gang<'a>> {
+        let gang = self.spec.rules.gang.as_ref()?;
+        Some((&self.pods.first()?.namespace, &gang.name))
+    }
+}
+
 fn groups<'a>(snapshot: &'a Snapshot, plan: &'a PlanBody) -> Vec<Group<'a>> {
     let mut groups: BTreeMap<(&PodSpec, &[Reason]), Vec<&PodName>> = BTreeMap::new();
     for Unschedulable { pod, reasons, fix: _ } in &plan.unschedulable {
@@ -128,6 +138,12 @@ fn groups<'a>(snapshot: &'a Snapshot, plan: &'a PlanBody) -> Vec<Group<'a>> {
         .into_iter()
         .map(|((spec, reasons), pods)| Group { spec, reasons, pods })
         .collect();
+    let mut of_gang: BTreeMap<Gang<'_>, usize> = BTreeMap::new();
+    for gang in groups.iter().filter_map(Group::gang) {
+        *of_gang.entry(gang).or_default() += 1;
+    }
+    // What places one kind of a gang's pods places none of them.
+    groups.retain(|group| group.gang().is_none_or(|gang| of_gang[&gang] == 1));
     groups.sort_by_key(|group| std::cmp::Reverse(group.pods.len()));
     groups
 }

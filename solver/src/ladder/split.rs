@@ -3,8 +3,6 @@
 //! Promises: the same as the other rungs. What splitting leaves to choose says nothing about other numbers of pods by part,
 //! so no bound comes from it.
 
-use std::time::Duration;
-
 use crate::check::{Rule, Violation};
 #[cfg(feature = "highs")]
 use crate::lower::side::{Excess, SideRows};
@@ -16,7 +14,7 @@ use crate::pack::memory::Memory;
 use crate::pack::side::shift::{shifted, shifts};
 use crate::pack::side::split::Split;
 use crate::pack::{Packing, density, search};
-use crate::quota::{Quota, WorkLimit};
+use crate::quota::{Portion, WorkLimit};
 
 use super::{CHECKS, Ladder, Rungs, cost};
 
@@ -45,33 +43,6 @@ const SHIFT: Share = Share {
 /// Shifts made at most, and tries for each.
 const SHIFTS: usize = 12;
 const TRIES: usize = 12;
-
-/// A part of the time that a quota leaves.
-struct Portion<'q> {
-    quota: &'q dyn Quota,
-    /// What stays for others.
-    kept: Duration,
-}
-
-impl<'q> Portion<'q> {
-    fn of(quota: &'q dyn Quota, hundredths: u32) -> Self {
-        let left = quota.remaining().unwrap_or_default();
-        Self {
-            quota,
-            kept: left * (100 - hundredths.min(100)) / 100,
-        }
-    }
-}
-
-impl Quota for Portion<'_> {
-    fn elapsed(&self) -> Duration {
-        self.quota.elapsed()
-    }
-
-    fn remaining(&self) -> Option<Duration> {
-        self.quota.remaining().map(|left| left.saturating_sub(self.kept))
-    }
-}
 
 impl Ladder<'_> {
     /// Engines on what is split along the best packing; once more where column generation with rows finds a better one.

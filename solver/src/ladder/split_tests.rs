@@ -1,5 +1,7 @@
 //! Tests of the rungs that split: never dearer, as good as can be where that is known, the same each time.
 
+use std::time::Duration;
+
 use crate::lower::Problem;
 use crate::model::plan::PlanBody;
 use crate::pack::Launched;

@@ -18,7 +18,7 @@ use crate::model::rules::{PodRules, Volume};
 use crate::model::snapshot::Snapshot;
 
 use super::narrow::Narrowing;
-use super::rules::{overhead, resources};
+use super::rules::{gang, overhead, resources};
 use super::selectors::Selectors;
 
 /// Selector, affinity, tolerations and volumes that some pods or a DaemonSet have.
@@ -154,6 +154,14 @@ impl<'a> Set<'a> {
             gang_namespace: in_gang.then_some(pod.name.namespace.as_str()),
             pods: Vec::new(),
         }
+    }
+
+    /// The gang that they are of.
+    #[must_use]
+    pub fn gang(&self) -> Option<gang::Key<'a>> {
+        let spec: &'a PodSpec = self.spec;
+        let gang = spec.rules.gang.as_ref().filter(|_| !is_daemon(spec))?;
+        Some((self.gang_namespace?, &gang.name))
     }
 
     fn identity(&self) -> impl Hash + Ord + '_ {

@@ -31,6 +31,7 @@ use existing::{DaemonPods, Existing, Room};
 use group::{Group, Profile};
 use narrow::{Member, Standing};
 use prune::{Facts, Kind};
+use rules::gang::{self, Gang, Refused};
 use rules::limits::Allowance;
 use rules::min_values::{self, Demand, Outcome};
 use rules::offerings::Supplies;
@@ -79,6 +80,8 @@ pub struct Problem<'a> {
     pub rooms: Vec<Room>,
     /// Pending DaemonSet pods of existing nodes.
     pub daemon_pods: DaemonPods,
+    /// Gangs; none in a problem that is a part of another.
+    pub gangs: Vec<Gang<'a>>,
     /// Domains of the topology keys in use.
     pub topology: Topology,
     /// What a packing keeps beside all this: rules about other pods, domains and ports.
@@ -159,6 +162,12 @@ pub fn lower(snapshot: &Snapshot) -> Problem<'_> {
 /// [`side`] rows that are filled in by hand.
 #[must_use]
 pub fn lower_apart<'a>(snapshot: &'a Snapshot, apart: &[&'a str]) -> Problem<'a> {
+    lower_without(snapshot, apart, &gang::waiting(snapshot))
+}
+
+/// The same with no place for these gangs, rather than for those that have to wait.
+#[must_use]
+pub fn lower_without<'a>(snapshot: &'a Snapshot, apart: &[&'a str], refused: &Refused<'_>) -> Problem<'a> {
     let selectors = Selectors::of(snapshot);
     let (sets, pinned) = group::sets(snapshot, &selectors);
     let daemons: Vec<Profile> = snapshot
@@ -180,7 +189,8 @@ pub fn lower_apart<'a>(snapshot: &'a Snapshot, apart: &[&'a str]) -> Problem<'a>
     };
     let members: Vec<Member<'_, '_>> = sets.iter().map(Member::of).collect();
     let wishes = pod_affinity::wishes(standing, &members);
-    let narrowings = narrow::narrowings(standing, &members, &wishes);
+    let mut narrowings = narrow::narrowings(standing, &members, &wishes);
+    gang::keep_out(refused, &sets, &mut narrowings);
     let grouping = group::group(snapshot, sets, narrowings);
     let mut topology_keys = topology::keys(snapshot, &grouping, &selectors);
     topology_keys.extend(apart);
@@ -197,6 +207,7 @@ pub fn lower_apart<'a>(snapshot: &'a Snapshot, apart: &[&'a str]) -> Problem<'a>
     let mut problem = Problem {
         snapshot,
         demand: matrix(&rows, columns.len()),
+        gangs: gang::gangs(snapshot, &grouping.groups, refused),
         resources: columns,
         groups: grouping.groups,
         profiles: grouping.profiles,

@@ -13,7 +13,6 @@ use crate::cluster::objects::pod::PodSpec;
 /// A rule that is not weighed; in the order in which notes appear.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Rule {
-    Gangs,
     ResourceClaims,
     SoftSpread,
     PreferredNodes,
@@ -24,7 +23,6 @@ impl Rule {
     /// What pods have, as their manifests call it.
     fn words(self) -> &'static str {
         match self {
-            Self::Gangs => "a gang",
             Self::ResourceClaims => "resource claims",
             Self::SoftSpread => "topologySpreadConstraints with ScheduleAnyway",
             Self::PreferredNodes => "preferred nodeAffinity",
@@ -43,7 +41,6 @@ impl Rule {
     /// What of these is there.
     fn all_of(spec: &PodSpec, rules: &PodRules) -> Vec<Self> {
         [
-            (Self::Gangs, rules.gang.is_some()),
             (Self::ResourceClaims, spec.resource_claims > 0),
             (
                 Self::SoftSpread,

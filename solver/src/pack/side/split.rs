@@ -256,6 +256,7 @@ impl Subs {
             supplies,
             rooms: rooms.collect(),
             daemon_pods: problem.daemon_pods.clone(),
+            gangs: Vec::new(),
             topology: problem.topology.clone(),
             side: self.side(&problem.side, frozen),
         }
