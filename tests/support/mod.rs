@@ -8,6 +8,7 @@
 
 pub(crate) mod cost;
 pub(crate) mod dice;
+pub(crate) mod gangs;
 pub(crate) mod input;
 pub(crate) mod machine;
 pub(crate) mod offers;

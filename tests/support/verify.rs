@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::cost;
+use super::gangs::Gangs;
 use super::input::{Input, list, number, text};
 use super::machine::{Node, Offer, instance_type, node_labels};
 use super::offers::{offers_for, wanted_on};
@@ -30,6 +31,7 @@ pub(crate) fn judged(input: &Input, plan: &Value) -> (Vec<String>, Vec<String>) 
         plan,
         pods: &pods,
         nodes: Node::all(input),
+        gangs: Gangs::of(input),
     };
     let mut findings = cost::findings(input, plan);
     judge.places(&mut findings);
@@ -48,6 +50,7 @@ pub(crate) fn judged(input: &Input, plan: &Value) -> (Vec<String>, Vec<String>) 
         );
     }
     judge.limits(&mut findings);
+    findings.extend(judge.gangs.findings(plan));
     findings.append(&mut after.disagreements);
     findings.extend(after.left_out(|pod, key| judge.launchable(pod, key)));
     let mut needless = Vec::new();
@@ -60,6 +63,7 @@ struct Judge<'a> {
     plan: &'a Value,
     pods: &'a Pods,
     nodes: Vec<Node>,
+    gangs: Gangs<'a>,
 }
 
 impl Judge<'_> {
@@ -300,10 +304,10 @@ impl Judge<'_> {
             if list(refused, "/reasons").is_empty() {
                 findings.push(format!("{} is refused without a reason", refused["pod"]));
             }
-            if pod.daemon_set.is_some() {
+            let name = text(refused, "/pod");
+            if pod.daemon_set.is_some() || self.gangs.has(name) {
                 continue;
             }
-            let name = text(refused, "/pod");
             let open = self.nodes.iter().filter(|node| node.open);
             for node in open.filter(|node| self.refused_room(node, pod, true).is_ok()) {
                 if after.refusal_on_node(name, pod, node).is_none() {
