@@ -19,7 +19,7 @@ mod support;
 mod workloads;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use serde_json::{Value, json};
@@ -300,4 +300,54 @@ fn the_proposed_limit_places_the_pod() {
         .collect();
     assert_eq!(refused.len(), 5);
     assert!(!refused.contains(&"default/over-the-limit"), "{refused:?}");
+}
+
+/// `2 × c7i.large, objective 0.1785`.
+fn summary(path: &Path) -> String {
+    let run = Run::plan(path, &["--gap", "0"].map(str::to_owned));
+    let plan = run
+        .json()
+        .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let mut types: BTreeMap<&str, usize> = BTreeMap::new();
+    for launch in list(&plan, "/launch") {
+        *types.entry(text(launch, "/instanceType")).or_default() += 1;
+    }
+    let launches: Vec<String> = types
+        .iter()
+        .map(|(name, count)| format!("{count} × {name}"))
+        .collect();
+    let objective = number(&plan, "/cost/objective").unwrap();
+    format!("{}, objective {objective}", launches.join(" and "))
+}
+
+#[test]
+fn every_worked_example_of_a_policy_is_what_its_table_says() {
+    let readme = std::fs::read_to_string(root().join("examples/policies/README.md")).unwrap();
+    let mut told = BTreeSet::new();
+    for row in readme.lines() {
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        let [_, name, without, with, _] = cells.as_slice() else {
+            continue;
+        };
+        let Some(name) = name.trim_matches('`').strip_suffix(".yaml") else {
+            continue;
+        };
+        let file = root().join(format!("examples/policies/{name}.yaml"));
+        let content = std::fs::read_to_string(&file).unwrap();
+        let documents = content.split("---\n");
+        let plain: Vec<&str> = documents
+            .filter(|document| !document.contains("kind: PackingPolicy"))
+            .collect();
+        let bare = std::env::temp_dir().join(format!("dovetail-{}-{name}.yaml", std::process::id()));
+        std::fs::write(&bare, plain.join("---\n")).unwrap();
+        assert_eq!(summary(&bare), *without, "{name} without its policy");
+        assert_eq!(summary(&file), *with, "{name}");
+        std::fs::remove_file(bare).unwrap();
+        told.insert(file);
+    }
+    let there = files("policies").into_iter();
+    let there: BTreeSet<PathBuf> = there
+        .filter(|file| file.extension().is_some_and(|end| end == "yaml"))
+        .collect();
+    assert_eq!(told, there);
 }

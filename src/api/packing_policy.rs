@@ -308,7 +308,7 @@ impl Default for Consolidation {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Placement {
-    /// Pods that ask for no accelerator stay off nodes that have one.
+    /// Pods that ask for no accelerator stay off nodes that have one, also off those that are there already.
     #[serde(deserialize_with = "placement::keep_off_accelerators")]
     pub keep_off_accelerators: bool,
     /// The scheduler is told which node a pod was planned for.

@@ -185,7 +185,11 @@ pub(crate) fn allocatable(input: &Input, class: &Value, name: &str) -> Amounts {
     let memory = size.get("memory").copied().unwrap_or_default() / 1000;
     let arm = text(found, "/labels/kubernetes.io~1arch") == "arm64";
     // What EC2 keeps, unless a node of this type and image was seen: then what it reports.
-    let estimate = (memory - if arm { 64 * MIB } else { 0 }) * 925 / 1000;
+    let estimate = if is_trusted(input, class) {
+        memory
+    } else {
+        (memory - if arm { 64 * MIB } else { 0 }) * 925 / 1000
+    };
     let raw = seen_memory(input, class, found, arm).unwrap_or(estimate);
     let reserved_cpu = [(1, 60), (1, 10), (2, 5)]
         .iter()
@@ -200,6 +204,22 @@ pub(crate) fn allocatable(input: &Input, class: &Value, name: &str) -> Amounts {
         (raw - (11 * slots + 255) * MIB - 100 * MIB) * 1000,
     );
     size
+}
+
+/// Whether a policy for a NodePool of the class takes EC2's figure of memory as it is.
+fn is_trusted(input: &Input, class: &Value) -> bool {
+    let of_class = |pool: &&Value| node_class(input, pool) == class;
+    let pools: Vec<&str> = input
+        .kind("NodePool")
+        .filter(of_class)
+        .map(|pool| text(pool, "/metadata/name"))
+        .collect();
+    let optimistic = |policy: &&Value| text(policy, "/spec/overhead") == "optimistic";
+    let mut policies = input.kind("PackingPolicy").filter(optimistic);
+    policies.any(|policy| {
+        let mut named = list(policy, "/spec/nodePools").iter();
+        named.any(|name| pools.contains(&name.as_str().unwrap_or("")))
+    })
 }
 
 /// Scratch space: the root volume, or the local disks where the class joins them, less the kubelet's and 10 %.

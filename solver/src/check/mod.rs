@@ -9,6 +9,7 @@
 //!
 //! What launches repeat is judged once and reported once, with the first launch where it happens.
 
+mod accelerators;
 mod admission;
 mod daemons;
 mod gang;
@@ -61,6 +62,8 @@ pub enum Rule {
     MinValues,
     /// A taint isn't tolerated.
     Taints,
+    /// A pod that asks for no accelerator is where a policy keeps such pods off.
+    Accelerators,
     /// The room of DaemonSets is given away.
     Overhead,
     /// A hard topology spread is skewed.
@@ -163,6 +166,7 @@ pub fn check(snapshot: &Snapshot, plan: Plan<Proposed>) -> Result<Plan<Checked>,
     labels::check(&world, &launches, &meetings, &mut found);
     min_values::check(&world, &launches, &mut found);
     taints::check(&world, &launches, &placed, &mut found);
+    accelerators::check(&world, &launches, &placed, &mut found);
     resources::check(&world, &plan, &launches, &placed, &mut found);
     overhead::check(&world, &launches, &placed, &mut found);
     if Sites::matter(&world) {

@@ -7,6 +7,7 @@ use serde::Serialize;
 use crate::model::explain::Constraint;
 use crate::model::name::NodeName;
 use crate::model::node::Node;
+use crate::model::placement::names_accelerator;
 use crate::model::plan::PlanBody;
 use crate::model::pod::{Pod, PodSpec};
 use crate::model::resources::{Amount, ResourceName, Resources};
@@ -36,6 +37,7 @@ enum Refusal {
     Taint(String),
     Labels(String),
     Volume(String),
+    Accelerator,
     Lacking(ResourceName),
 }
 
@@ -50,12 +52,14 @@ pub fn node_refusals(snapshot: &Snapshot, plan: &PlanBody, pod: &Pod) -> Vec<Nod
         if let Some(used) = used.get(&node.name) {
             free.subtract_all(used);
         }
-        if let Some(refusal) = refusal(node, &free, &pod.spec) {
+        if let Some(refusal) = refusal(snapshot, node, &free, pod) {
             let left = match &refusal {
                 Refusal::Lacking(resource) => free.get(resource),
-                Refusal::Closed(_) | Refusal::Taint(_) | Refusal::Labels(_) | Refusal::Volume(_) => {
-                    Amount::ZERO
-                }
+                Refusal::Closed(_)
+                | Refusal::Taint(_)
+                | Refusal::Labels(_)
+                | Refusal::Volume(_)
+                | Refusal::Accelerator => Amount::ZERO,
             };
             let (nodes, most) = groups.entry(refusal).or_default();
             nodes.push(node.name.clone());
@@ -78,6 +82,10 @@ fn told(refusal: &Refusal, nodes: Vec<NodeName>, most: Amount, pod: &PodSpec) ->
         Refusal::Volume(claim) => (
             Some(Constraint::Volume),
             format!("volume {claim} is out of reach"),
+        ),
+        Refusal::Accelerator => (
+            Some(Constraint::Policy),
+            "a PackingPolicy keeps pods that ask for no accelerator off nodes that have one".to_owned(),
         ),
         Refusal::Lacking(resource) => {
             let written = |amount: Amount| amount.display(resource.unit());
@@ -115,7 +123,8 @@ fn used<'a>(snapshot: &'a Snapshot, plan: &'a PlanBody) -> BTreeMap<&'a NodeName
     used
 }
 
-fn refusal(node: &Node, free: &Resources, pod: &PodSpec) -> Option<Refusal> {
+fn refusal(snapshot: &Snapshot, node: &Node, free: &Resources, pod: &Pod) -> Option<Refusal> {
+    let (of_daemon_set, pod) = (pod.is_daemon(), &*pod.spec);
     if node.deleting {
         return Some(Refusal::Closed("is being deleted"));
     }
@@ -140,6 +149,11 @@ fn refusal(node: &Node, free: &Resources, pod: &PodSpec) -> Option<Refusal> {
     let name = Some(node.name.as_str());
     if let Some(volume) = volumes.find(|volume| !volume.reach.admits(&node.labels, name)) {
         return Some(Refusal::Volume(volume.claim.clone()));
+    }
+    let kept = &snapshot.placement.keep_off_accelerators;
+    let is_kept = node.node_pool.as_ref().is_some_and(|pool| kept.contains(pool));
+    if is_kept && node.has_accelerator() && !of_daemon_set && !names_accelerator(&pod.requests) {
+        return Some(Refusal::Accelerator);
     }
     pod.requests
         .first_lacking(free)

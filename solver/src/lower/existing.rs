@@ -17,7 +17,7 @@ use crate::model::snapshot::Snapshot;
 use crate::model::taint::first_untolerated;
 
 use super::group::Profile;
-use super::rules::{overhead, resources, taints, volumes};
+use super::rules::{accelerators, overhead, resources, taints, volumes};
 
 /// A node that takes pods.
 #[derive(Clone, Debug)]
@@ -53,7 +53,7 @@ pub fn rooms(mut existing: Existing<'_>, profiles: &[Profile]) -> Vec<Room> {
         .map(|(at, (node, free))| Room {
             node: at,
             free,
-            profiles: admitted(node, profiles),
+            profiles: admitted(snapshot, node, profiles),
         })
         .collect();
     rooms.sort_by(|one, two| {
@@ -167,10 +167,12 @@ fn reserve(free: &mut [u64], request: &[u64]) {
     }
 }
 
-fn admitted(node: &Node, profiles: &[Profile]) -> FixedBitSet {
+fn admitted(snapshot: &Snapshot, node: &Node, profiles: &[Profile]) -> FixedBitSet {
     let mut admitted = FixedBitSet::with_capacity(profiles.len());
+    let is_kept = accelerators::is_kept(snapshot, node);
     for (index, profile) in profiles.iter().enumerate() {
-        if taints::tolerates(&node.taints, &profile.spec)
+        if !(is_kept && profile.asks_for_no_accelerator)
+            && taints::tolerates(&node.taints, &profile.spec)
             && profile.spec.admits_node(&node.labels, Some(node.name.as_str()))
             && profile.selector.admits(&node.labels)
             && volumes::out_of_reach(&profile.spec, node).is_none()

@@ -18,7 +18,7 @@ use crate::model::rules::{PodRules, Volume};
 use crate::model::snapshot::Snapshot;
 
 use super::narrow::Narrowing;
-use super::rules::{gang, overhead, resources};
+use super::rules::{accelerators, gang, overhead, resources};
 use super::selectors::Selectors;
 
 /// Selector, affinity, tolerations and volumes that some pods or a DaemonSet have.
@@ -30,6 +30,8 @@ pub struct Profile {
     pub selector: Requirements,
     /// The latter alone.
     pub narrowing: Narrowing,
+    /// Whether a policy may keep it off nodes that have an accelerator.
+    pub asks_for_no_accelerator: bool,
 }
 
 impl Profile {
@@ -38,13 +40,15 @@ impl Profile {
             spec: Arc::clone(spec),
             selector: spec.selector_requirements(),
             narrowing: Narrowing::default(),
+            asks_for_no_accelerator: false,
         }
     }
 
-    fn narrowed(spec: &Arc<PodSpec>, narrowing: Narrowing) -> Self {
+    fn narrowed(spec: &Arc<PodSpec>, narrowing: Narrowing, asks_for_no_accelerator: bool) -> Self {
         let mut profile = Self::of(spec);
         profile.selector.add_all(&narrowing.requirements);
         profile.narrowing = narrowing;
+        profile.asks_for_no_accelerator = asks_for_no_accelerator;
         profile
     }
 
@@ -209,8 +213,10 @@ pub fn group(snapshot: &Snapshot, sets: Vec<Set<'_>>, narrowings: Vec<Narrowing>
             mut pods,
         } = set;
         let profiles = &mut grouping.profiles;
-        let profile = *known.entry((rules(spec), narrowing.clone())).or_insert_with(|| {
-            profiles.push(Profile::narrowed(spec, narrowing));
+        let asks_for_none = accelerators::asks_for_none(snapshot, spec, is_daemon(spec));
+        let key = (rules(spec), narrowing.clone(), asks_for_none);
+        let profile = *known.entry(key).or_insert_with(|| {
+            profiles.push(Profile::narrowed(spec, narrowing, asks_for_none));
             profiles.len() - 1
         });
         // The snapshot is ordered by name; a stable sort keeps that among pods of one age.

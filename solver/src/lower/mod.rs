@@ -36,7 +36,7 @@ use rules::limits::Allowance;
 use rules::min_values::{self, Demand, Outcome};
 use rules::offerings::Supplies;
 use rules::requirements::Evaluator;
-use rules::{pod_affinity, resources, volumes};
+use rules::{accelerators, pod_affinity, resources, volumes};
 use running::Running;
 use selectors::Selectors;
 use side::SideRows;
@@ -241,10 +241,14 @@ fn evaluate<'e>(
     let daemon_bins: Vec<FixedBitSet> = (daemons.iter())
         .map(|daemon| evaluator.bins(&daemon.spec, &daemon.selector))
         .collect();
+    let kept = accelerators::kept(universe);
     let compatible: Vec<FixedBitSet> = (profiles.iter())
         .map(|profile| {
             let mut bins = evaluator.bins(&profile.spec, &profile.selector);
             volumes::narrow(&mut evaluator, &profile.spec, &mut bins);
+            if profile.asks_for_no_accelerator {
+                bins.difference_with(&kept);
+            }
             for daemon_set in &profile.narrowing.without_daemons {
                 bins.difference_with(&daemon_bins[*daemon_set]);
             }

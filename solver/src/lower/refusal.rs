@@ -21,7 +21,7 @@ use crate::model::rules::PodTerm;
 use crate::model::snapshot::Snapshot;
 
 use super::group::Profile;
-use super::rules::{offerings, requirements, taints, volumes};
+use super::rules::{accelerators, offerings, requirements, taints, volumes};
 use super::universe::open_keys;
 use scarce::{limited, too_few_values};
 
@@ -106,6 +106,11 @@ impl<'a> PoolRefusals<'a> {
             Ok(left) => left,
             Err(said) => return said,
         };
+        let admitted = self.off_accelerators(admitted, profile);
+        if admitted.is_empty() {
+            let detail = "a PackingPolicy keeps pods that ask for no accelerator off nodes that have one, and every type that is left has one";
+            return (Constraint::Policy, detail.to_owned());
+        }
         let fitting: Vec<Candidate<'_>> = admitted
             .iter()
             .copied()
@@ -137,6 +142,14 @@ impl<'a> PoolRefusals<'a> {
 
     fn terms(&self) -> &BTreeSet<&'a PodTerm> {
         self.terms.get_or_init(|| about_pods::terms(self.snapshot))
+    }
+
+    /// The candidates without an accelerator, where that matters.
+    fn off_accelerators<'c>(&self, mut from: Vec<Candidate<'c>>, profile: &Profile) -> Vec<Candidate<'c>> {
+        if profile.asks_for_no_accelerator && accelerators::keeps_off(self.snapshot, &self.pool.name) {
+            from.retain(|candidate| !candidate.instance_type.has_accelerator());
+        }
+        from
     }
 
     /// DaemonSets that come with a node, given the labels that are certain there.

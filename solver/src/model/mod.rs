@@ -10,6 +10,7 @@ pub mod node;
 pub mod node_pool;
 pub mod objective;
 pub mod offering;
+pub mod placement;
 pub mod plan;
 pub mod pod;
 pub mod quantity;

@@ -12,6 +12,7 @@ use super::name::{NodeClassName, NodeName, NodePoolName, PodName};
 use super::node::Node;
 use super::node_pool::{MinValuesPolicy, NodeClass, NodePool};
 use super::objective::Objective;
+use super::placement::Placement;
 use super::pod::{DaemonSet, Pod, PodPlace};
 use super::time::Timestamp;
 
@@ -48,6 +49,9 @@ pub struct SnapshotParts {
     /// How minValues of the NodePools are meant.
     #[serde(default)]
     pub min_values_policy: MinValuesPolicy,
+    /// Where policies want pods to go.
+    #[serde(default, skip_serializing_if = "Placement::is_default")]
+    pub placement: Placement,
 }
 
 #[derive(Serialize, Deserialize)]

@@ -2,6 +2,66 @@
 
 use super::*;
 
+/// A machine with a GPU, one without, a node of the former and a pod; whether a policy keeps CPU pods off GPUs.
+fn accelerated(keeps_off: bool, asks: bool) -> Snapshot {
+    let gpu = || ResourceName::from("nvidia.com/gpu");
+    let mut machine_with = machine("g", "4", "16Gi", "0.05");
+    machine_with.capacity.set(gpu(), Amount::new(1));
+    machine_with.allocatable.set(gpu(), Amount::new(1));
+    let mut cluster = Cluster::new()
+        .instance_type(machine("c", "4", "16Gi", "0.1"))
+        .instance_type(machine_with)
+        .pool("p")
+        .node("n1", "p", "g", "zone-a")
+        .pods_with("x", 1, "1", "1Gi", |spec| {
+            if asks {
+                spec.requests.set(gpu(), Amount::new(1));
+            }
+        });
+    if keeps_off {
+        cluster.parts.placement.keep_off_accelerators.insert("p".into());
+    }
+    cluster.freeze()
+}
+
+#[test]
+fn pods_without_accelerators_stay_off_nodes_that_have_one_where_the_policy_says_so() {
+    let launched = |snapshot: &Snapshot, offers: &[(&str, &str, CapacityType)]| {
+        broken(
+            snapshot,
+            Draft::new(snapshot).launch("p", offers, &["default/x-0"]).body(),
+        )
+    };
+    let (on_gpu, on_cpu) = (("g", "zone-a", OnDemand), ("c", "zone-a", OnDemand));
+    for (keeps_off, asks, expected) in [
+        (false, false, vec![]),
+        (true, true, vec![]),
+        (true, false, vec![Rule::Accelerators]),
+    ] {
+        let snapshot = accelerated(keeps_off, asks);
+        assert_eq!(launched(&snapshot, &[on_gpu]), expected, "a launch");
+        let body = Draft::new(&snapshot).on_node("n1", &["default/x-0"]).body();
+        assert_eq!(broken(&snapshot, body), expected, "an existing node");
+    }
+    let snapshot = accelerated(true, false);
+    assert_eq!(launched(&snapshot, &[on_cpu]), []);
+    // Another type as an alternative counts as much as the first choice.
+    let mut body = Draft::new(&snapshot)
+        .launch("p", &[on_gpu, on_cpu], &["default/x-0"])
+        .body();
+    let launch = &mut body.launch[0];
+    let other = launch.alternatives[0].clone();
+    launch.alternatives = [Alternative {
+        instance_type: std::mem::replace(&mut launch.instance_type, other.instance_type),
+        zone: std::mem::replace(&mut launch.zone, other.zone),
+        capacity_type: launch.capacity_type,
+        price: std::mem::replace(&mut launch.price, other.price),
+        labels: Labels::new(),
+    }]
+    .into();
+    assert!(broken(&snapshot, body).contains(&Rule::Accelerators));
+}
+
 /// A DaemonSet of 500m and a pod that leaves exactly that: each mutation takes one milli-CPU.
 #[test]
 fn room_for_daemon_sets_is_kept_to_the_last_milli_cpu() {

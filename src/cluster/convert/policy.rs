@@ -9,6 +9,7 @@ use std::time::Duration;
 use dovetail_solver::model::money::Price;
 use dovetail_solver::model::name::NodePoolName;
 use dovetail_solver::model::objective::{Objective, Weights};
+use dovetail_solver::model::placement::Placement;
 use dovetail_solver::model::plan::Gap;
 use dovetail_solver::model::requirement::Labels;
 
@@ -22,6 +23,8 @@ use crate::cluster::objects::affinity::{Expression, LabelSelector};
 pub struct Policies {
     /// Weights by NodePool.
     pub objective: Objective,
+    /// Where pods go, by NodePool.
+    pub placement: Placement,
     /// How far memory is trusted, by NodePool; pessimistic where it isn't named.
     pub overhead: BTreeMap<NodePoolName, Overhead>,
     /// The shortest time budget of the policies in use.
@@ -108,6 +111,9 @@ impl Policies {
     fn take(&mut self, pool: &NodePoolName, policy: &Policy<'_>) {
         if policy.weights != Weights::default() {
             self.objective.weights.insert(pool.clone(), policy.weights);
+        }
+        if policy.spec.placement.keep_off_accelerators {
+            self.placement.keep_off_accelerators.insert(pool.clone());
         }
         if policy.spec.overhead != Overhead::default() {
             self.overhead.insert(pool.clone(), policy.spec.overhead);
@@ -235,7 +241,7 @@ impl<'i> Policy<'i> {
             ),
             ("weights.nodeHour: auto", weights.node_hour == NodeHour::Auto),
             ("consolidation", spec.consolidation != usual.consolidation),
-            ("placement", spec.placement != usual.placement),
+            ("placement.nominate", !spec.placement.nominate),
             ("headroom", headroom),
         ];
         let asked: Vec<&str> = asked
@@ -347,7 +353,7 @@ mod tests {
         }
         let (_, notes) = read(&[policy(
             "one",
-            "nodePools: [a, gone], weights: {eviction: 1}, headroom: {cpu: 1}, consolidation: {surge: true}",
+            "nodePools: [a, gone], weights: {eviction: 1}, headroom: {cpu: 1}, consolidation: {surge: true}, placement: {keepOffAccelerators: true, nominate: false}",
         )]);
         assert!(
             notes
@@ -356,9 +362,8 @@ mod tests {
             "{notes:?}"
         );
         assert!(
-            notes
-                .iter()
-                .any(|note| note.contains("not acted on yet: weights.eviction, consolidation, headroom")),
+            notes.iter().any(|note| note
+                .contains("not acted on yet: weights.eviction, consolidation, placement.nominate, headroom")),
             "{notes:?}"
         );
     }

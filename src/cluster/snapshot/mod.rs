@@ -132,6 +132,7 @@ pub fn freeze(index: &Index, options: &FreezeOptions) -> Result<Frozen, FreezeEr
         pods,
         objective: policies.objective,
         min_values_policy: options.min_values_policy,
+        placement: policies.placement,
     }
     .freeze()?;
     Ok(Frozen {

@@ -2,6 +2,7 @@
 //!
 //! Each has a twin of the same name under `check`, written apart from it.
 
+pub mod accelerators;
 pub mod gang;
 pub mod host_ports;
 pub mod limits;

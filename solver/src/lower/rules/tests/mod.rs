@@ -13,6 +13,7 @@ use crate::lower::{Problem, lower};
 use crate::model::instance_type::{HOSTNAME_LABEL, ZONE_LABEL};
 use crate::model::pod::{PodPlace, PodSpec};
 use crate::model::requirement::Operator;
+use crate::model::resources::{Amount, ResourceName};
 use crate::model::snapshot::Snapshot;
 use crate::testing::build::{Cluster, in_zone, machine, requirements, taint};
 use crate::testing::rules::{affinity, anti_affinity, app, host_port, spread, volume};
@@ -87,6 +88,46 @@ fn volumes_narrow_places() {
     assert_eq!(launched_in(&problem, "db"), ["zone-b".to_owned()].into());
     assert_eq!(nodes_of(&problem, "db"), ["n2"].into());
     assert!(problem.side.is_empty());
+}
+
+#[test]
+fn a_policy_keeps_pods_off_accelerators() {
+    let gpu = || ResourceName::from("amd.com/gpu");
+    let lowered = |keeps_off: bool| {
+        let mut with = machine("g", "8", "32Gi", "0.5");
+        with.capacity.set(gpu(), Amount::new(2));
+        with.allocatable.set(gpu(), Amount::new(2));
+        let cluster = cluster().instance_type(with).node("n1", "default", "g", "zone-a");
+        let cluster = cluster.node("n2", "default", "m", "zone-b");
+        let mut cluster = pods(pods(cluster, "cpu", 1, |_| {}), "gpu", 1, |spec| {
+            spec.requests.set(gpu(), Amount::new(1));
+        });
+        if keeps_off {
+            cluster
+                .parts
+                .placement
+                .keep_off_accelerators
+                .insert("default".into());
+        }
+        let snapshot = cluster.freeze();
+        let problem = lower(&snapshot);
+        ["cpu", "gpu"].map(|name| {
+            let kinds = problem.usable[group(&problem, name)].ones();
+            let dearest = kinds.map(|kind| problem.kinds[kind].cost).max();
+            let nodes: Vec<String> = nodes_of(&problem, name).into_iter().map(str::to_owned).collect();
+            (nodes, dearest)
+        })
+    };
+    let (both, off, on) = (
+        vec!["n1".to_owned(), "n2".to_owned()],
+        vec!["n2".to_owned()],
+        500_000,
+    );
+    assert_eq!(
+        lowered(false),
+        [(both.clone(), Some(on)), (both.clone(), Some(on))]
+    );
+    assert_eq!(lowered(true), [(off, Some(1_000_000)), (both, Some(on))]);
 }
 
 #[test]
