@@ -3,10 +3,11 @@
 //!
 //! A DaemonSet runs where its selector and affinity admit the node and its tolerations cover the hard taints that stay.
 //! A DaemonSet pod that is pending and bound to one node by name keeps its room there even where its DaemonSet isn't in
-//! the snapshot. Room that strangers took already is no fault of the plan's: only what it adds is judged.
+//! the snapshot. A node to come keeps the headroom that a policy wants on it as well. Room that strangers took already is no fault of the plan's: only what it adds is judged.
 
 use std::collections::BTreeSet;
 
+use crate::model::node_pool::NodePool;
 use crate::model::pod::PodPlace;
 use crate::model::taint::first_untolerated;
 
@@ -14,7 +15,7 @@ use super::launches::Launches;
 use super::placement::Placed;
 use super::prospect::Prospect;
 use super::resources;
-use super::world::{Amounts, Sums, World, add};
+use super::world::{Amounts, World, add};
 use super::{Rule, Violations};
 
 /// Sums up the DaemonSets of a node to come; one that can't be judged for want of a label is a finding.
@@ -34,26 +35,40 @@ pub(super) fn count(world: &World<'_>, prospect: &mut Prospect<'_>) {
     }
 }
 
+/// What a policy wants every new node of a pool to keep free.
+pub(super) fn headroom(world: &World<'_>, pool: &NodePool) -> Amounts {
+    match world.snapshot.placement.headroom.get(&pool.name) {
+        Some(headroom) => world.amounts(headroom),
+        None => vec![0; world.resources.len()],
+    }
+}
+
 pub(super) fn check(world: &World<'_>, launches: &Launches<'_>, placed: &Placed, found: &mut Violations) {
     for filling in &launches.fillings {
         for offer in launches.rooms(filling) {
             let Some(prospect) = launches.prospect(offer) else {
                 continue;
             };
-            let both = filling.requests.iter().zip(&prospect.overhead);
-            let fits = both
-                .zip(&prospect.allocatable)
-                .all(|((pods, daemons), there)| pods + daemons <= u128::from(*there));
+            let mut sum = filling.requests.clone();
+            for (sum, daemons) in sum.iter_mut().zip(&prospect.overhead) {
+                *sum += daemons;
+            }
+            let without = world.shortage(&sum, &prospect.allocatable).is_some();
+            add(&mut sum, &prospect.headroom);
+            let Some(detail) = world.shortage(&sum, &prospect.allocatable) else {
+                continue;
+            };
             // Pods that don't even fit alone are `resources`' finding.
-            if fits || world.shortage(&filling.requests, &prospect.allocatable).is_some() {
+            if world.shortage(&filling.requests, &prospect.allocatable).is_some() {
                 continue;
             }
-            let sum = filling.requests.iter().zip(&prospect.overhead);
-            let sum: Sums = sum.map(|(pods, daemons)| pods + daemons).collect();
-            if let Some(detail) = world.shortage(&sum, &prospect.allocatable) {
-                let detail = format!("with its DaemonSets, {detail}");
-                found.add(Rule::Overhead, filling.name_as(offer), detail);
-            }
+            let with = if without {
+                "its DaemonSets"
+            } else {
+                "the headroom that a policy wants"
+            };
+            let detail = format!("with {with}, {detail}");
+            found.add(Rule::Overhead, filling.name_as(offer), detail);
         }
     }
     existing(world, placed, found);

@@ -37,6 +37,8 @@ pub(super) struct Prospect<'a> {
     pub(super) findings: Vec<(Rule, String)>,
     /// What the DaemonSets that would run there ask for together.
     pub(super) overhead: Sums,
+    /// What a policy wants to stay free there.
+    pub(super) headroom: Amounts,
     pub(super) allocatable: Amounts,
 }
 
@@ -57,6 +59,7 @@ impl<'a> Prospect<'a> {
             undetermined: BTreeMap::new(),
             findings: Vec::new(),
             overhead: world.zero(),
+            headroom: overhead::headroom(world, pool),
             allocatable: world.amounts(&instance_type.allocatable),
         };
         prospect

@@ -31,7 +31,7 @@ pub(super) struct PodGroup<'a> {
 /// The snapshot, indexed.
 pub(super) struct World<'a> {
     pub(super) snapshot: &'a Snapshot,
-    /// Every resource that a pod, a DaemonSet or a limit names.
+    /// Every resource that a pod, a DaemonSet, a limit or a headroom names.
     pub(super) resources: Vec<&'a ResourceName>,
     /// Specs of pods, each allocation once; equal ones may be here several times.
     pub(super) specs: Vec<&'a PodSpec>,
@@ -122,7 +122,8 @@ impl<'a> World<'a> {
             .iter()
             .map(|daemon_set| &daemon_set.spec.requests);
         let limits = snapshot.node_pools.iter().map(|pool| &pool.limits.resources);
-        for resources in asked.chain(daemons).chain(limits) {
+        let headroom = snapshot.placement.headroom.values();
+        for resources in asked.chain(daemons).chain(limits).chain(headroom) {
             names.extend(resources.iter().map(|(name, _)| name));
         }
         self.resources = names.into_iter().collect();

@@ -50,6 +50,11 @@ fn in_flight(snapshot: &Snapshot, launch: &Launch, name: NodeName) -> Option<Nod
     labels.extend(pool.labels.clone());
     labels.extend(launch.labels.clone());
     labels.insert(HOSTNAME_LABEL.to_owned(), name.to_string());
+    // As long as it is only planned, it keeps its headroom.
+    let mut allocatable = instance_type.allocatable.clone();
+    if let Some(headroom) = snapshot.placement.headroom.get(&pool.name) {
+        allocatable.subtract_all(headroom);
+    }
     Some(Node {
         name,
         node_pool: Some(pool.name.clone()),
@@ -60,7 +65,7 @@ fn in_flight(snapshot: &Snapshot, launch: &Launch, name: NodeName) -> Option<Nod
         labels,
         taints: pool.taints.clone(),
         capacity: instance_type.capacity.clone(),
-        allocatable: instance_type.allocatable.clone(),
+        allocatable,
         price: launch.price,
         created: None,
     })

@@ -36,7 +36,7 @@ use rules::limits::Allowance;
 use rules::min_values::{self, Demand, Outcome};
 use rules::offerings::Supplies;
 use rules::requirements::Evaluator;
-use rules::{accelerators, pod_affinity, resources, volumes};
+use rules::{accelerators, overhead, pod_affinity, resources, volumes};
 use running::Running;
 use selectors::Selectors;
 use side::SideRows;
@@ -136,11 +136,16 @@ impl Problem<'_> {
         sum
     }
 
-    /// Room for pods on an empty node of a bin; `None` where its DaemonSets alone don't fit.
+    /// Room for pods on an empty node of a bin, headroom taken off; `None` where that and its DaemonSets alone don't fit.
     #[must_use]
     pub fn bin_room(&self, bin: usize) -> Option<Vec<u64>> {
-        let allocatable = &self.universe.instance_type(self.universe.shape(bin)).allocatable;
-        room(&self.resources, allocatable, &self.overhead_of(bin))
+        let shape = self.universe.shape(bin);
+        let allocatable = &self.universe.instance_type(shape).allocatable;
+        let mut taken = self.overhead_of(bin);
+        if let Some(headroom) = overhead::headroom(self.snapshot, &self.universe.pool(shape).name) {
+            taken.add_all(headroom);
+        }
+        room(&self.resources, allocatable, &taken)
     }
 }
 
@@ -178,7 +183,8 @@ pub fn lower_without<'a>(snapshot: &'a Snapshot, apart: &[&'a str], refused: &Re
     let requests = (sets.iter().map(|set| set.spec))
         .chain(snapshot.daemon_sets.iter().map(|daemon_set| &daemon_set.spec))
         .chain(pinned.iter().map(|pod| &snapshot.pods[*pod].spec))
-        .map(|spec: &Arc<PodSpec>| &spec.requests);
+        .map(|spec: &Arc<PodSpec>| &spec.requests)
+        .chain(snapshot.placement.headroom.values());
     let columns = resources::columns(requests);
     let mut existing = Existing::new(snapshot, &columns);
     let daemon_pods = existing.place_daemons(&pinned);

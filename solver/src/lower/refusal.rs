@@ -21,7 +21,7 @@ use crate::model::rules::PodTerm;
 use crate::model::snapshot::Snapshot;
 
 use super::group::Profile;
-use super::rules::{accelerators, offerings, requirements, taints, volumes};
+use super::rules::{accelerators, offerings, overhead, requirements, taints, volumes};
 use super::universe::open_keys;
 use scarce::{limited, too_few_values};
 
@@ -152,7 +152,7 @@ impl<'a> PoolRefusals<'a> {
         from
     }
 
-    /// DaemonSets that come with a node, given the labels that are certain there.
+    /// DaemonSets that come with a node, given the labels that are certain there, and headroom.
     fn overhead(&self, candidate: Candidate<'_>) -> &Resources {
         let overheads = self.overheads.get_or_init(|| {
             let tolerating = self
@@ -165,7 +165,8 @@ impl<'a> PoolRefusals<'a> {
                 .collect();
             let all = self.candidates.get().map_or(&[][..], Vec::as_slice);
             let overhead = |candidate: &Candidate<'_>| {
-                let mut sum = Resources::new();
+                let headroom = overhead::headroom(self.snapshot, &self.pool.name);
+                let mut sum = headroom.cloned().unwrap_or_default();
                 for (requests, ways) in &daemon_sets {
                     if admits(self.pool, *candidate, ways, false) {
                         sum.add_all(requests);
@@ -229,7 +230,11 @@ impl<'a> PoolRefusals<'a> {
             } else {
                 Constraint::Overhead
             };
-            let needed = format!("{sum} ({} and {} for DaemonSets)", text(asked), text(taken));
+            let others = match overhead::headroom(self.snapshot, &self.pool.name) {
+                Some(_) => "DaemonSets and headroom",
+                None => "DaemonSets",
+            };
+            let needed = format!("{sum} ({} and {} for {others})", text(asked), text(taken));
             (needed, constraint)
         } else {
             (text(asked), resources)

@@ -1,6 +1,6 @@
 //! Where PackingPolicies want pods to go, beside what it costs.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +16,9 @@ pub struct Placement {
     /// On nodes of these that have an accelerator, only pods that ask for one are placed. DaemonSets' are not asked.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub keep_off_accelerators: BTreeSet<NodePoolName>,
+    /// Room that every new node of these keeps free of the pods that it is launched for. Room of existing nodes isn't kept.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub headroom: BTreeMap<NodePoolName, Resources>,
 }
 
 impl Placement {

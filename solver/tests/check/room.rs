@@ -109,6 +109,33 @@ fn room_for_daemon_sets_is_kept_to_the_last_milli_cpu() {
 }
 
 #[test]
+fn new_nodes_keep_headroom_to_the_last_milli_cpu_and_existing_ones_give_it() {
+    let snapshot = |cpu: &str| {
+        let mut cluster = Cluster::new()
+            .instance_type(machine("m", "2", "4Gi", "0.1"))
+            .pool("p")
+            .daemon_set("agent", "500m", "256Mi")
+            .node("n1", "p", "m", "zone-a")
+            .daemon_pod("agent", "n1", true)
+            .pods("x", 1, cpu, "256Mi");
+        let mut headroom = dovetail_solver::model::resources::Resources::new();
+        headroom.set(ResourceName::Cpu, Amount::new(300));
+        cluster.parts.placement.headroom.insert("p".into(), headroom);
+        cluster.freeze()
+    };
+    let launched = |cpu: &str| {
+        let snapshot = snapshot(cpu);
+        let draft = Draft::new(&snapshot).launch("p", &[("m", "zone-a", OnDemand)], &["default/x-0"]);
+        broken(&snapshot, draft.body())
+    };
+    assert_eq!(launched("1200m"), []);
+    assert_eq!(launched("1201m"), [Rule::Overhead]);
+    let there = snapshot("1500m");
+    let body = Draft::new(&there).on_node("n1", &["default/x-0"]).body();
+    assert_eq!(broken(&there, body), []);
+}
+
+#[test]
 fn a_node_keeps_the_room_of_daemon_set_pods_that_are_still_to_come() {
     let cluster = || {
         Cluster::new()

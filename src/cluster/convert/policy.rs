@@ -11,7 +11,9 @@ use dovetail_solver::model::name::NodePoolName;
 use dovetail_solver::model::objective::{Objective, Weights};
 use dovetail_solver::model::placement::Placement;
 use dovetail_solver::model::plan::Gap;
+use dovetail_solver::model::quantity::{Quantity, Rounding};
 use dovetail_solver::model::requirement::Labels;
+use dovetail_solver::model::resources::{Amount, ResourceName, Resources};
 
 use crate::api::{self, NodeHour, Overhead, SolverSettings, effort};
 use crate::cluster::diagnostics::{Note, Reason};
@@ -38,6 +40,7 @@ struct Policy<'i> {
     name: &'i str,
     spec: &'i api::PackingPolicySpec,
     weights: Weights,
+    headroom: Resources,
     time_budget: Duration,
     gap: Gap,
 }
@@ -115,6 +118,10 @@ impl Policies {
         if policy.spec.placement.keep_off_accelerators {
             self.placement.keep_off_accelerators.insert(pool.clone());
         }
+        if policy.headroom.iter().any(|(_, amount)| amount != Amount::ZERO) {
+            let headroom = policy.headroom.clone();
+            self.placement.headroom.insert(pool.clone(), headroom);
+        }
         if policy.spec.overhead != Overhead::default() {
             self.overhead.insert(pool.clone(), policy.spec.overhead);
         }
@@ -162,6 +169,7 @@ impl<'i> Policy<'i> {
             name,
             spec,
             weights,
+            headroom: headroom(&spec.headroom)?,
             time_budget,
             gap,
         })
@@ -215,9 +223,6 @@ impl<'i> Policy<'i> {
         let (spec, usual) = (self.spec, api::PackingPolicySpec::default());
         let (weights, usual_weights) = (&spec.weights, &usual.weights);
         let differs = |one: f64, two: f64| (one - two).abs() > f64::EPSILON;
-        let headroom = spec.headroom.values().any(|quantity| {
-            !matches!(quantity.0.parse::<dovetail_solver::model::quantity::Quantity>(), Ok(amount) if amount == dovetail_solver::model::quantity::Quantity::from_units(0))
-        });
         let asked = [
             (
                 "weights.eviction",
@@ -242,7 +247,6 @@ impl<'i> Policy<'i> {
             ("weights.nodeHour: auto", weights.node_hour == NodeHour::Auto),
             ("consolidation", spec.consolidation != usual.consolidation),
             ("placement.nominate", !spec.placement.nominate),
-            ("headroom", headroom),
         ];
         let asked: Vec<&str> = asked
             .iter()
@@ -258,6 +262,21 @@ impl<'i> Policy<'i> {
 
 fn shown(text: &str) -> String {
     text.chars().take(40).collect()
+}
+
+/// Amounts that new nodes keep free; none may be negative.
+fn headroom(written: &api::Resources) -> Result<Resources, (String, String)> {
+    let mut headroom = Resources::new();
+    for (name, quantity) in written {
+        let resource = ResourceName::from(name.as_str());
+        let amount = quantity
+            .0
+            .parse::<Quantity>()
+            .and_then(|quantity| Amount::from_quantity(&resource, quantity, Rounding::Up))
+            .map_err(|error| (format!("spec.headroom.{name}"), error.to_string()))?;
+        headroom.set(resource, amount);
+    }
+    Ok(headroom)
 }
 
 /// A weight in micro-dollars.
@@ -338,6 +357,8 @@ mod tests {
             "weights: {price: -1}",
             "weights: {eviction: .nan}",
             "weights: {nodeHour: -0.1}",
+            "headroom: {cpu: -1}",
+            "headroom: {cpu: lots}",
             "solver: {gap: much}",
             "solver: {timeBudget: 5}",
         ] {
@@ -351,7 +372,7 @@ mod tests {
             let (_, notes) = policies(&read.index);
             assert!(dropped || notes.iter().any(|note| note.path.is_some()), "{wrong}");
         }
-        let (_, notes) = read(&[policy(
+        let (understood, notes) = read(&[policy(
             "one",
             "nodePools: [a, gone], weights: {eviction: 1}, headroom: {cpu: 1}, consolidation: {surge: true}, placement: {keepOffAccelerators: true, nominate: false}",
         )]);
@@ -361,9 +382,13 @@ mod tests {
                 .any(|note| note.contains("aren't in the input: gone")),
             "{notes:?}"
         );
+        let kept = &understood.placement.headroom[&NodePoolName::from("a")];
+        assert_eq!(kept.get(&ResourceName::Cpu), Amount::new(1_000));
         assert!(
-            notes.iter().any(|note| note
-                .contains("not acted on yet: weights.eviction, consolidation, placement.nominate, headroom")),
+            notes
+                .iter()
+                .any(|note| note
+                    .contains("not acted on yet: weights.eviction, consolidation, placement.nominate")),
             "{notes:?}"
         );
     }

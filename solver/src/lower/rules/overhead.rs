@@ -1,13 +1,14 @@
 //! Overhead: the room that DaemonSets take on a node, and the DaemonSet pods that still wait for theirs.
 //!
 //! On a node to come those DaemonSets count whose selector, any one affinity term and tolerations admit it. On a node
-//! that exists, those of them that have no pod there yet.
+//! that exists, those of them that have no pod there yet. Headroom that a policy wants on new nodes is taken off as well.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::model::name::NodeName;
+use crate::model::name::{NodeName, NodePoolName};
 use crate::model::node::Node;
 use crate::model::pod::{DaemonSet, Pod, PodPlace};
+use crate::model::resources::Resources;
 use crate::model::snapshot::Snapshot;
 
 use super::taints;
@@ -19,6 +20,12 @@ pub fn expects(daemon_set: &DaemonSet, node: &Node) -> bool {
         && daemon_set
             .spec
             .admits_node(&node.labels, Some(node.name.as_str()))
+}
+
+/// What a node to come of a pool keeps free.
+#[must_use]
+pub fn headroom<'a>(snapshot: &'a Snapshot, pool: &NodePoolName) -> Option<&'a Resources> {
+    snapshot.placement.headroom.get(pool)
 }
 
 /// The existing node that a pending DaemonSet pod is pinned to.

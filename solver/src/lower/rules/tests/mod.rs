@@ -13,7 +13,7 @@ use crate::lower::{Problem, lower};
 use crate::model::instance_type::{HOSTNAME_LABEL, ZONE_LABEL};
 use crate::model::pod::{PodPlace, PodSpec};
 use crate::model::requirement::Operator;
-use crate::model::resources::{Amount, ResourceName};
+use crate::model::resources::{Amount, ResourceName, Resources};
 use crate::model::snapshot::Snapshot;
 use crate::testing::build::{Cluster, in_zone, machine, requirements, taint};
 use crate::testing::rules::{affinity, anti_affinity, app, host_port, spread, volume};
@@ -128,6 +128,28 @@ fn a_policy_keeps_pods_off_accelerators() {
         [(both.clone(), Some(on)), (both.clone(), Some(on))]
     );
     assert_eq!(lowered(true), [(off, Some(1_000_000)), (both, Some(on))]);
+}
+
+#[test]
+fn headroom_is_taken_off_new_nodes_and_counts_what_no_pod_asks_for() {
+    let rooms = |headroom: &[(&str, u64)]| {
+        let mut cluster = pods(two_nodes(cluster()), "web", 1, |_| {});
+        let mut kept = Resources::new();
+        for (name, amount) in headroom {
+            kept.set(ResourceName::from(*name), Amount::new(*amount));
+        }
+        cluster.parts.placement.headroom.insert("default".into(), kept);
+        let snapshot = cluster.freeze();
+        let problem = lower(&snapshot);
+        let of_cpu = |row: &[u64]| row[0];
+        let new: Vec<u64> = (0..problem.kinds.len())
+            .map(|kind| of_cpu(problem.room(kind)))
+            .collect();
+        (new, of_cpu(&problem.rooms[0].free))
+    };
+    assert_eq!(rooms(&[]), (vec![8_000], 8_000));
+    assert_eq!(rooms(&[("cpu", 1_500)]), (vec![6_500], 8_000));
+    assert_eq!(rooms(&[("example.com/widget", 1)]), (vec![], 8_000));
 }
 
 #[test]
