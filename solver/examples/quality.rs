@@ -97,6 +97,7 @@ fn ec2(cpu_milli: u64, memory_mib: u64, pods: u64) -> Resources {
 
 fn instance_type(name: &str, room: &Resources, price: Price) -> InstanceType {
     InstanceType {
+        interruptions_per_million_hours: 0,
         name: name.into(),
         labels: BTreeMap::new(),
         choices: BTreeMap::new(),

@@ -246,12 +246,19 @@ fn cost(snapshot: &Snapshot, body: &PlanBody) -> CostSummary {
     let after = staying().map(|node| node.price.cost()).sum::<Cost>() + launched;
     let weights = &snapshot.objective;
     let nodes: Cost = staying()
-        .map(|node| weights.weights(node.node_pool.as_ref()).node(node.price))
+        .map(|node| {
+            weights.weights(node.node_pool.as_ref()).node(node.price) + snapshot.interruptions_of(node)
+        })
         .sum();
     let launches: Cost = body
         .launch
         .iter()
-        .map(|launch| weights.weights(Some(&launch.node_pool)).node(launch.price))
+        .map(|launch| {
+            let pool = Some(&launch.node_pool);
+            let bought_as = Some(launch.capacity_type);
+            weights.weights(pool).node(launch.price)
+                + snapshot.interruptions(pool, launch.instance_type.as_str(), bought_as)
+        })
         .sum();
     CostSummary {
         before: snapshot.nodes.iter().map(|node| node.price.cost()).sum(),

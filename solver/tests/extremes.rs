@@ -103,6 +103,7 @@ fn prices_and_weights_of_any_size() {
             let weights = Weights {
                 price_millionths: weight,
                 node_hour: Price::from_micros(price),
+                ..Weights::default()
             };
             parts.objective.weights.insert("p".into(), weights);
             let plan = planned(parts);
@@ -123,6 +124,7 @@ fn sums_of_the_dearest_nodes_stay_in_range() {
     let weights = Weights {
         price_millionths: u64::MAX,
         node_hour: Price::from_micros(1_000_000_000_000),
+        ..Weights::default()
     };
     parts.objective.weights.insert("p".into(), weights);
     each_pod(&mut parts, |requests| {

@@ -87,6 +87,11 @@ pub struct CatalogInstanceType {
     /// What it has.
     #[schemars(schema_with = "schema::resources")]
     pub capacity: Resources,
+    /// How many interruptions a spot node of it has to expect in an hour: 0.0001 is one in 10 000 hours. None are expected,
+    /// where nothing is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("format" = null, "minimum" = 0))]
+    pub interruption_rate: Option<f64>,
     /// Labels, besides those that follow from name and capacity.
     #[serde(
         default,

@@ -147,7 +147,8 @@ pub struct Weights {
     #[serde(deserialize_with = "weights::fragmentation")]
     #[schemars(extend("format" = null, "minimum" = 0))]
     pub fragmentation: f64,
-    /// $ per interruption to be expected.
+    /// $ per interruption to be expected. A spot node expects so many an hour as its type's class in EC2's spot advisor
+    /// says, or the Catalog's `interruptionRate`; on demand there are none.
     #[serde(deserialize_with = "weights::interruption")]
     #[schemars(extend("format" = null, "minimum" = 0))]
     pub interruption: f64,

@@ -44,6 +44,7 @@ fn pod(name: &str, workload: &str, cpu: &str, place: PodPlace) -> Pod {
 
 fn snapshot() -> Snapshot {
     let instance_type = |name: &str, cpu: &str| InstanceType {
+        interruptions_per_million_hours: 0,
         name: name.into(),
         labels: [("kubernetes.io/arch".to_owned(), "amd64".to_owned())].into(),
         choices: std::collections::BTreeMap::new(),

@@ -3,9 +3,12 @@
 //! `before` counts all nodes of the snapshot, `after` those that stay (a node that is being deleted doesn't) and what is
 //! launched, `objective` the same under the weights. Sums that exceed what a cost can hold stick at its ends.
 
+use crate::model::instance_type::{CAPACITY_TYPE_LABEL, INSTANCE_TYPE_LABEL};
 use crate::model::money::Cost;
+use crate::model::name::NodePoolName;
 use crate::model::node::Node;
-use crate::model::plan::{Gap, NodeAction, PlanBody, ProofKind};
+use crate::model::offering::CapacityType;
+use crate::model::plan::{Gap, Launch, NodeAction, PlanBody, ProofKind};
 
 use super::world::World;
 use super::{Rule, Violations};
@@ -34,13 +37,28 @@ pub(super) fn check(world: &World<'_>, plan: &PlanBody, found: &mut Violations) 
     let after = sum(staying()
         .map(|node| node.price.cost())
         .chain(std::iter::once(launched)));
+    let of_node = |node: &Node| {
+        let label = |key: &str| node.labels.get(key).map_or("", String::as_str);
+        let is_spot = label(CAPACITY_TYPE_LABEL) == CapacityType::Spot.as_str();
+        let weighed = objective.weights(node.node_pool.as_ref()).node(node.price);
+        let pool = node.node_pool.as_ref();
+        [
+            weighed,
+            interruptions(world, pool, label(INSTANCE_TYPE_LABEL), is_spot),
+        ]
+    };
+    let of_launch = |launch: &Launch| {
+        let is_spot = launch.capacity_type == CapacityType::Spot;
+        let pool = Some(&launch.node_pool);
+        let weighed = objective.weights(pool).node(launch.price);
+        [
+            weighed,
+            interruptions(world, pool, launch.instance_type.as_str(), is_spot),
+        ]
+    };
     let weighted = sum(staying()
-        .map(|node| objective.weights(node.node_pool.as_ref()).node(node.price))
-        .chain(
-            plan.launch
-                .iter()
-                .map(|launch| objective.weights(Some(&launch.node_pool)).node(launch.price)),
-        ));
+        .flat_map(of_node)
+        .chain(plan.launch.iter().flat_map(of_launch)));
 
     let cost = plan.cost;
     for (name, stated, right) in [
@@ -58,6 +76,26 @@ pub(super) fn check(world: &World<'_>, plan: &PlanBody, found: &mut Violations) 
         }
     }
     proof(plan, found);
+}
+
+/// Dollars per interruption times interruptions to expect in an hour; on demand and reserved nothing is.
+fn interruptions(
+    world: &World<'_>,
+    node_pool: Option<&NodePoolName>,
+    instance_type: &str,
+    is_spot: bool,
+) -> Cost {
+    let dollars = world.snapshot.objective.weights(node_pool).interruption.micros();
+    let pool = node_pool.and_then(|name| world.snapshot.node_pool(name));
+    let (Some(pool), true, true) = (pool, is_spot, dollars > 0) else {
+        return Cost::ZERO;
+    };
+    let types = &world.snapshot.node_class(pool).instance_types;
+    let known = types.binary_search_by(|other| other.name.as_str().cmp(instance_type));
+    let rate = known.map_or(0, |at| types[at].interruptions_per_million_hours);
+    let millionths = u128::from(dollars) * u128::from(rate);
+    let micros = (millionths + 500_000) / 1_000_000;
+    Cost::from_micros(i64::try_from(micros).unwrap_or(i64::MAX))
 }
 
 fn proof(plan: &PlanBody, found: &mut Violations) {

@@ -14,6 +14,7 @@ use fixedbitset::FixedBitSet;
 use crate::lower::Problem;
 use crate::lower::group::Profile;
 use crate::lower::rules::{min_values, resources};
+use crate::model::money::Price;
 use crate::model::plan::Alternative;
 use crate::model::requirement::Labels;
 use crate::pack::ledger::Ledger;
@@ -146,9 +147,18 @@ impl<'a> Lifter<'a> {
             .collect();
         let bought_as = universe.offering(first).capacity_type;
         let is_bound = self.is_bound_to_its_part(&launched.filling);
+        // Whoever buys the cheapest of the list would buy what is interrupted too often to be the first choice.
+        let pool = &universe.pool(universe.shape(first)).name;
+        let weights = problem.snapshot.objective.weights(Some(pool));
+        let from = if weights.interruption > Price::default() {
+            self.rank[first]
+        } else {
+            0
+        };
         let holds = |bin: usize| {
             let room = self.rooms[bin].as_ref();
             universe.offering(bin).capacity_type == bought_as
+                && self.rank[bin] >= from
                 && (!is_bound || problem.parts[bin] == problem.parts[first])
                 && room.is_some_and(|room| resources::fits(&load, room))
                 && compatible.iter().all(|bins| bins.contains(bin))

@@ -47,8 +47,8 @@ pub struct Kind {
     pub part: usize,
 }
 
-/// Price, room, profiles, supply and part: bins of a shape that agree in these are one kind.
-type Likeness = (u64, Vec<u64>, FixedBitSet, Option<usize>, usize);
+/// Price, interruptions where they are weighed, room, profiles, supply and part: bins of a shape that agree in these are one kind.
+type Likeness = (u64, u32, Vec<u64>, FixedBitSet, Option<usize>, usize);
 
 /// What the merging of bins needs to know of each.
 #[derive(Clone, Copy, Debug)]
@@ -75,6 +75,7 @@ pub fn merge(facts: Facts<'_>, supplies: &mut Supplies) -> Vec<Kind> {
     for shape in &universe.shapes {
         let pool = universe.pool(shape);
         let weights = universe.snapshot.objective.weights(Some(&pool.name));
+        let is_weighed = weights.interruption > Price::default();
         let instance_type = universe.instance_type(shape);
         let usage = facts.allowances[shape.pool].usage(instance_type);
         let mut merged: BTreeMap<Likeness, Vec<usize>> = BTreeMap::new();
@@ -92,6 +93,11 @@ pub fn merge(facts: Facts<'_>, supplies: &mut Supplies) -> Vec<Kind> {
             let offering = universe.offering(bin);
             let key = (
                 offering.price.micros(),
+                if is_weighed {
+                    instance_type.interruptions(offering.capacity_type)
+                } else {
+                    0
+                },
                 room.clone(),
                 profiles,
                 supplies.of(universe.snapshot, instance_type, offering),
@@ -99,12 +105,13 @@ pub fn merge(facts: Facts<'_>, supplies: &mut Supplies) -> Vec<Kind> {
             );
             merged.entry(key).or_default().push(bin);
         }
-        for ((price, room, profiles, supply, part), bins) in merged {
+        for ((price, interruptions, room, profiles, supply, part), bins) in merged {
             let price = Price::from_micros(price);
+            let cost = weights.node(price) + weights.interruptions(interruptions);
             kinds.push(Kind {
                 pool: shape.pool,
                 tier: facts.tiers[shape.pool],
-                cost: u64::try_from(weights.node(price).micros()).map_or(0, |cost| cost.min(MOST_COST)),
+                cost: u64::try_from(cost.micros()).map_or(0, |cost| cost.min(MOST_COST)),
                 price,
                 room,
                 profiles,

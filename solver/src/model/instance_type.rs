@@ -25,6 +25,9 @@ pub struct InstanceType {
     pub capacity: Resources,
     /// What pods, DaemonSets included, may use.
     pub allocatable: Resources,
+    /// How often a spot node of it is taken back, in a million hours.
+    #[serde(default, skip_serializing_if = "is_never")]
+    pub interruptions_per_million_hours: u32,
     /// Ways to buy it, ordered by zone, capacity type and price. Unavailable ones are listed too.
     pub offerings: Vec<Offering>,
 }
@@ -44,7 +47,21 @@ pub const HOSTNAME_LABEL: &str = "kubernetes.io/hostname";
 /// Label of the node pool.
 pub const NODE_POOL_LABEL: &str = "karpenter.sh/nodepool";
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_never(interruptions: &u32) -> bool {
+    *interruptions == 0
+}
+
 impl InstanceType {
+    /// Interruptions to expect in a million hours of a node that is bought like this: only spot is taken back.
+    #[must_use]
+    pub fn interruptions(&self, capacity_type: CapacityType) -> u32 {
+        match capacity_type {
+            CapacityType::Spot => self.interruptions_per_million_hours,
+            CapacityType::Reserved | CapacityType::OnDemand => 0,
+        }
+    }
+
     /// All labels that a node launched from this offering is certain to carry (the node pool's apart).
     #[must_use]
     pub fn labels_with(&self, offering: &Offering) -> Labels {

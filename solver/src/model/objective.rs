@@ -21,6 +21,9 @@ pub struct Weights {
     pub price_millionths: u64,
     /// Fixed objective dollars per node and hour.
     pub node_hour: Price,
+    /// Objective dollars per interruption that is to be expected.
+    #[serde(default)]
+    pub interruption: Price,
 }
 
 impl Default for Weights {
@@ -29,6 +32,7 @@ impl Default for Weights {
         Self {
             price_millionths: MILLION,
             node_hour: Price::default(),
+            interruption: Price::default(),
         }
     }
 }
@@ -40,6 +44,14 @@ impl Weights {
         let weighted =
             u128::from(price.micros()) * u128::from(self.price_millionths) + u128::from(MILLION / 2);
         let micros = weighted / u128::from(MILLION) + u128::from(self.node_hour.micros());
+        Cost::from_micros(i64::try_from(micros).unwrap_or(i64::MAX))
+    }
+
+    /// Objective per hour of so many interruptions in a million hours, rounded to the nearest micro-dollar.
+    #[must_use]
+    pub fn interruptions(&self, in_a_million_hours: u32) -> Cost {
+        let weighted = u128::from(self.interruption.micros()) * u128::from(in_a_million_hours);
+        let micros = (weighted + u128::from(MILLION / 2)) / u128::from(MILLION);
         Cost::from_micros(i64::try_from(micros).unwrap_or(i64::MAX))
     }
 }

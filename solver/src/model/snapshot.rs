@@ -8,10 +8,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use super::instance_type::{CAPACITY_TYPE_LABEL, INSTANCE_TYPE_LABEL};
+use super::money::{Cost, Price};
 use super::name::{NodeClassName, NodeName, NodePoolName, PodName};
 use super::node::Node;
 use super::node_pool::{MinValuesPolicy, NodeClass, NodePool};
 use super::objective::Objective;
+use super::offering::CapacityType;
 use super::placement::Placement;
 use super::pod::{DaemonSet, Pod, PodPlace};
 use super::time::Timestamp;
@@ -198,6 +201,37 @@ impl Snapshot {
         self.node_classes
             .get(&pool.node_class)
             .expect("freeze refuses a node pool without its node class")
+    }
+
+    /// What the objective weighs of the interruptions of one node, bought like this, of this type of a node pool; nothing
+    /// where the pool or its type isn't known.
+    #[must_use]
+    pub fn interruptions(
+        &self,
+        node_pool: Option<&NodePoolName>,
+        instance_type: &str,
+        capacity_type: Option<CapacityType>,
+    ) -> Cost {
+        let weights = self.objective.weights(node_pool);
+        if weights.interruption == Price::default() {
+            return Cost::ZERO;
+        }
+        let pool = node_pool.and_then(|name| self.node_pool(name));
+        let types = pool.map_or(&[][..], |pool| &self.node_class(pool).instance_types);
+        let known = types.binary_search_by(|other| other.name.as_str().cmp(instance_type));
+        match (known, capacity_type) {
+            (Ok(at), Some(capacity_type)) => weights.interruptions(types[at].interruptions(capacity_type)),
+            _ => Cost::ZERO,
+        }
+    }
+
+    /// The same of an existing node, by its labels.
+    #[must_use]
+    pub fn interruptions_of(&self, node: &Node) -> Cost {
+        let label = |key: &str| node.labels.get(key).map(String::as_str);
+        let capacity_type = label(CAPACITY_TYPE_LABEL).and_then(CapacityType::parse);
+        let instance_type = label(INSTANCE_TYPE_LABEL).unwrap_or_default();
+        self.interruptions(node.node_pool.as_ref(), instance_type, capacity_type)
     }
 
     /// A node by name.

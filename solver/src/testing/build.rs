@@ -301,6 +301,7 @@ pub fn machine(name: &str, cpu: &str, memory: &str, price: &str) -> InstanceType
         commitment: None,
     };
     InstanceType {
+        interruptions_per_million_hours: 0,
         name: name.into(),
         labels: Labels::new(),
         choices: std::collections::BTreeMap::new(),

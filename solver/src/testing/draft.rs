@@ -184,9 +184,12 @@ pub fn cost(snapshot: &Snapshot, body: &PlanBody) -> CostSummary {
     for node in staying {
         after += node.price.cost();
         weighted += objective.weights(node.node_pool.as_ref()).node(node.price);
+        weighted += snapshot.interruptions_of(node);
     }
     for launch in &body.launch {
-        weighted += objective.weights(Some(&launch.node_pool)).node(launch.price);
+        let pool = Some(&launch.node_pool);
+        weighted += objective.weights(pool).node(launch.price);
+        weighted += snapshot.interruptions(pool, launch.instance_type.as_str(), Some(launch.capacity_type));
     }
     CostSummary {
         before,

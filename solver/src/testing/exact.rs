@@ -55,7 +55,9 @@ pub fn optimum(snapshot: &Snapshot) -> Option<Cost> {
         .nodes
         .iter()
         .filter(|node| !node.deleting)
-        .map(|node| objective.weights(node.node_pool.as_ref()).node(node.price))
+        .map(|node| {
+            objective.weights(node.node_pool.as_ref()).node(node.price) + snapshot.interruptions_of(node)
+        })
         .sum();
     let candidates = candidates(snapshot, &pods);
     let nodes: Vec<BTreeSet<u32>> = snapshot
@@ -196,7 +198,8 @@ fn candidates<'a>(snapshot: &'a Snapshot, pods: &[&Pod]) -> Vec<Candidate<'a>> {
                         pool,
                         instance_type,
                         offering,
-                        objective: weights.node(offering.price),
+                        objective: weights.node(offering.price)
+                            + weights.interruptions(instance_type.interruptions(offering.capacity_type)),
                         holds,
                     });
                 }

@@ -295,6 +295,7 @@ fn weights() -> impl Strategy<Value = Weights> {
     (500_000_u64..2_000_000, 0_u64..50_000).prop_map(|(price_millionths, hour)| Weights {
         price_millionths,
         node_hour: Price::from_micros(hour),
+        ..Weights::default()
     })
 }
 

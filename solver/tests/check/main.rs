@@ -327,9 +327,15 @@ fn every_violation_is_reported() {
 #[test]
 fn the_objective_is_weighed_per_pool() {
     let mut parts = cluster().freeze().into_parts();
+    for class in parts.node_classes.values_mut() {
+        for instance_type in &mut class.instance_types {
+            instance_type.interruptions_per_million_hours = 100;
+        }
+    }
     let weights = Weights {
         price_millionths: 1_500_000,
         node_hour: Price::from_micros(7),
+        interruption: Price::from_micros(3_000_000),
     };
     parts.objective.weights.insert("default".into(), weights);
     let snapshot = parts.freeze().unwrap();
@@ -338,6 +344,37 @@ fn the_objective_is_weighed_per_pool() {
     assert_ne!(body.cost.objective, body.cost.after);
     body.cost.objective = body.cost.after;
     assert_eq!(broken(&snapshot, body), [Rule::Money]);
+}
+
+#[test]
+fn interruptions_of_spot_nodes_are_weighed_and_none_on_demand() {
+    let mut medium = machine("m", "2", "4Gi", "0.1");
+    medium.interruptions_per_million_hours = 200;
+    medium.offerings.push(Offering {
+        capacity_type: Spot,
+        price: Price::parse("0.05").unwrap(),
+        ..medium.offerings[0].clone()
+    });
+    let cluster = Cluster::new()
+        .instance_type(medium)
+        .pool("p")
+        .pods("x", 1, "1", "1Gi");
+    let mut parts = cluster.freeze().into_parts();
+    let weights = Weights {
+        interruption: Price::from_micros(5_000_000),
+        ..Weights::default()
+    };
+    parts.objective.weights.insert("p".into(), weights);
+    let snapshot = parts.freeze().unwrap();
+    for (bought_as, micros) in [(Spot, 1_000), (OnDemand, 0)] {
+        let launch = || Draft::new(&snapshot).launch("p", &[("m", "zone-a", bought_as)], &["default/x-0"]);
+        accepted(&snapshot, launch());
+        let mut body = launch().body();
+        let above = body.cost.objective.micros() - body.cost.after.micros();
+        assert_eq!(above, micros);
+        body.cost.objective = Cost::from_micros(body.cost.objective.micros() + 1);
+        assert_eq!(broken(&snapshot, body), [Rule::Money]);
+    }
 }
 
 #[test]

@@ -68,6 +68,7 @@ fn catalogue(max_vcpu: Option<u64>) -> Vec<InstanceType> {
         let number = |at: usize| cells[at].parse::<u64>().unwrap();
         let room = resources(number(1), number(2), number(3));
         InstanceType {
+            interruptions_per_million_hours: 0,
             name: cells[0].into(),
             labels: BTreeMap::new(),
             choices: BTreeMap::new(),

@@ -268,6 +268,7 @@ impl Reader {
             is_built_in: false,
             offerings,
             price_source: None,
+            interruptions_per_million_hours: self.interruptions(entry.interruption_rate),
             spot_advice: None,
         }
     }
@@ -333,6 +334,17 @@ impl Reader {
             offerings.extend(self.offering(&format!(".offerings[{index}]"), offering));
         }
         offerings
+    }
+
+    fn interruptions(&mut self, rate: Option<f64>) -> u32 {
+        let Some(rate) = rate else { return 0 };
+        // Read as a price is: the shortest decimal, in millionths.
+        let millionths = Price::parse(&rate.to_string()).map(|rate| u32::try_from(rate.micros()));
+        if let Ok(Ok(millionths)) = millionths {
+            return millionths;
+        }
+        self.flaw(".interruptionRate", "expected interruptions in an hour, from 0");
+        0
     }
 
     fn zone_prices(&mut self, below: &str, prices: &ZonePrices) -> Vec<(String, Price)> {

@@ -44,6 +44,8 @@ pub(super) struct Machine {
     pub(super) offerings: Vec<Offering>,
     /// How its on-demand price is known, where that is built in.
     pub(super) price_source: Option<PriceSource>,
+    /// How often a spot node of it is taken back.
+    pub(super) interruptions_per_million_hours: u32,
     /// What the spot estimate is made from.
     pub(super) spot_advice: Option<SpotAdvice>,
 }
@@ -103,6 +105,7 @@ impl Machine {
             is_built_in: true,
             offerings,
             price_source: Some(sale.source),
+            interruptions_per_million_hours: sale.spot.map_or(0, SpotAdvice::interruptions_per_million_hours),
             spot_advice: sale.spot,
         }
     }
@@ -131,6 +134,7 @@ impl Machine {
             choices.insert(TENANCY.to_owned(), ValueSet::one_of(tenancies));
         }
         InstanceType {
+            interruptions_per_million_hours: self.interruptions_per_million_hours,
             name: self.name.clone(),
             labels,
             choices,

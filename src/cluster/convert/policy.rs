@@ -164,6 +164,8 @@ impl<'i> Policy<'i> {
         let weights = Weights {
             price_millionths: price.micros(),
             node_hour,
+            interruption: dollars(weights.interruption)
+                .map_err(|message| ("spec.weights.interruption".to_owned(), message))?,
         };
         Ok(Self {
             name,
@@ -231,10 +233,6 @@ impl<'i> Policy<'i> {
             (
                 "weights.fragmentation",
                 differs(weights.fragmentation, usual_weights.fragmentation),
-            ),
-            (
-                "weights.interruption",
-                differs(weights.interruption, usual_weights.interruption),
             ),
             (
                 "weights.preference",
@@ -317,7 +315,7 @@ mod tests {
             ),
             policy(
                 "two",
-                "nodePools: [b], weights: {price: 2}, overhead: optimistic, solver: {timeBudget: 1m30s}",
+                "nodePools: [b], weights: {price: 2, interruption: 0.5}, overhead: optimistic, solver: {timeBudget: 1m30s}",
             ),
         ]);
         assert!(notes.is_empty(), "{notes:?}");
@@ -327,6 +325,7 @@ mod tests {
             (weights("b").price_millionths, weights("b").node_hour.micros()),
             (2_000_000, 0)
         );
+        assert_eq!(weights("b").interruption.micros(), 500_000);
         assert_eq!(
             policies
                 .overhead

@@ -35,6 +35,33 @@ fn offers(catalogue: &Catalogue, name: &str) -> Vec<String> {
 }
 
 #[test]
+fn interruptions_are_of_spot_and_by_the_hour() {
+    let entry = |rate: Value| json!({"name": "m", "capacity": {"cpu": 2, "memory": "4Gi"}, "spot": 0.1, "interruptionRate": rate});
+    let rate = |entry: &Value| {
+        let found = one_type(entry).instance_type("m", &ClassSettings::default());
+        let found = found.unwrap();
+        [CapacityType::Spot, CapacityType::OnDemand].map(|bought_as| found.interruptions(bought_as))
+    };
+    assert_eq!(rate(&entry(json!(0.0003))), [300, 0]);
+    assert_eq!(rate(&entry(Value::Null)), [0, 0]);
+    for wrong in [-0.1, 5000.0] {
+        let spec = json!({"zones": ZONES, "instanceTypes": [entry(json!(wrong))]});
+        let error = catalogue(&spec).unwrap_err().to_string();
+        assert!(
+            error.contains("spec.instanceTypes[0].interruptionRate (m)"),
+            "{error}"
+        );
+    }
+    let built_in = Catalogue::built_in("us-east-1").unwrap();
+    let known = built_in.instance_type("m5.large", &ClassSettings::default());
+    let advice = built_in.spot_advice("m5.large").unwrap();
+    assert_eq!(
+        known.unwrap().interruptions(CapacityType::Spot),
+        advice.interruptions_per_million_hours()
+    );
+}
+
+#[test]
 fn short_and_long_forms_give_offerings() {
     let small = catalogue(&json!({
         "region": "us-east-1",
