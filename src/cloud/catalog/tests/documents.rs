@@ -36,7 +36,7 @@ fn offers(catalogue: &Catalogue, name: &str) -> Vec<String> {
 
 #[test]
 fn interruptions_are_of_spot_and_by_the_hour() {
-    let entry = |rate: Value| json!({"name": "m", "capacity": {"cpu": 2, "memory": "4Gi"}, "spot": 0.1, "interruptionRate": rate});
+    let entry = |rate: Value| json!({"name": "m", "capacity": {"cpu": "2", "memory": "4Gi"}, "spot": 0.1, "interruptionRate": rate});
     let rate = |entry: &Value| {
         let found = one_type(entry).instance_type("m", &ClassSettings::default());
         let found = found.unwrap();
