@@ -9,7 +9,6 @@ use crate::pack::filler::Filler;
 use crate::pack::memory::Memory;
 use crate::pack::merged::MOST_GROUPS;
 #[cfg(feature = "highs")]
-use crate::pack::mip::weights_are_settled;
 use crate::pack::search;
 
 use super::Ladder;
@@ -58,7 +57,7 @@ impl<'a> Ladder<'a> {
                 self.improve("improve", IMPROVE, self.options.seed, 1, filler);
             }
             #[cfg(feature = "highs")]
-            if weights_are_settled(self.problem) {
+            if self.problem.weights_are_settled() {
                 self.columns(filler, memory);
             } else {
                 self.weight_by_weight();

@@ -117,7 +117,9 @@ impl Ladder<'_> {
     #[cfg(feature = "highs")]
     fn relaxed(&mut self) {
         let share = RELAXED.times(self.options.thoroughness);
-        let begins = !self.is_done() && self.effort.begin(share, self.looks());
+        // Without the rows nothing pushes pods to lighter pools.
+        let begins =
+            !self.is_done() && self.problem.weights_are_settled() && self.effort.begin(share, self.looks());
         let Some((best, prices)) = self
             .incumbents
             .last()

@@ -126,6 +126,14 @@ impl Problem<'_> {
             .any(|kind| kind.supply.is_some() || !kind.usage.is_empty())
     }
 
+    /// Whether a pod's group alone tells the weight of the pools that it goes to: the heaviest that takes it. Limits, limited
+    /// offers and rows across nodes may push some of its pods to lighter ones.
+    #[must_use]
+    pub fn weights_are_settled(&self) -> bool {
+        let has_one_weight = self.kinds.iter().all(|kind| kind.tier == 0);
+        has_one_weight || !self.is_restricted() && !self.side.span_nodes()
+    }
+
     /// What a bin's DaemonSets ask for.
     #[must_use]
     pub fn overhead_of(&self, bin: usize) -> Resources {

@@ -90,8 +90,7 @@ impl<'a> Compact<'a> {
     /// `None` where the program can't say all that has to hold, or is too large.
     fn new(problem: &'a Problem<'a>, start: &Packing) -> Option<Self> {
         let count: u64 = start.launched.iter().map(|launched| launched.count).sum();
-        if count == 0 || count > MOST_NODES || !mip::weights_are_settled(problem) || !can_state(&problem.side)
-        {
+        if count == 0 || count > MOST_NODES || !problem.weights_are_settled() || !can_state(&problem.side) {
             return None;
         }
         let mut demand = vec![0; problem.groups.len()];

@@ -184,9 +184,8 @@ impl Ground {
     fn new<'a>(problem: &'a Problem<'a>, starts: &[&Packing]) -> Option<(Self, Generator<'a>)> {
         // What can't be kept here, [`super::side`] keeps.
         let rules = rules(&problem.side)?;
-        let tiers = problem.kinds.iter().map(|kind| kind.tier);
-        if problem.is_restricted() && tiers.max() > Some(0) {
-            // A limit may push pods to lighter pools, which the generator doesn't look at.
+        if !problem.weights_are_settled() {
+            // Some pods may be pushed to lighter pools, which the generator doesn't look at.
             return None;
         }
         let base = starts.first()?;

@@ -58,9 +58,9 @@ pub struct Prices {
     volumes: Vec<(Volume, Option<u128>)>,
 }
 
-/// Kinds that count for a group: of its heaviest pools unless limits can push it further, and of which there are any.
+/// Kinds that count for a group: of its heaviest pools unless something can push it further, and of which there are any.
 fn usable(problem: &Problem<'_>) -> Vec<FixedBitSet> {
-    let restricted = problem.is_restricted();
+    let are_settled = problem.weights_are_settled();
     let exists = |kind: usize| {
         problem.kinds[kind]
             .supply
@@ -70,7 +70,7 @@ fn usable(problem: &Problem<'_>) -> Vec<FixedBitSet> {
     for (group, usable) in all.iter_mut().enumerate() {
         let heaviest = problem.tiers[group].first();
         for (index, kind) in problem.kinds.iter().enumerate() {
-            let counts = exists(index) && (restricted || heaviest == Some(&kind.tier));
+            let counts = exists(index) && (!are_settled || heaviest == Some(&kind.tier));
             usable.set(index, counts && usable.contains(index));
         }
     }

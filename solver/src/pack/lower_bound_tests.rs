@@ -9,6 +9,7 @@ use crate::options::PlanOptions;
 use crate::pack::random::Random;
 use crate::quota::Unlimited;
 use crate::testing::build::{Cluster, ZONES, in_zone, machine};
+use crate::testing::rules::{anti_affinity, app};
 
 fn bound(cluster: Cluster) -> u64 {
     let snapshot = cluster.freeze();
@@ -198,4 +199,30 @@ fn a_stop_at_any_question_leaves_a_lower_bound_that_is_valid() {
     assert!(bounds.is_sorted() && bounds.first() < bounds.last(), "{bounds:?}");
     let full = prices(&problem, &counts, &mut Effort::new(&options, &Unlimited)).unwrap();
     assert_eq!(bounds.last(), Some(&full.bound(&problem, &counts)));
+}
+
+#[test]
+fn a_rule_across_nodes_may_push_pods_to_a_lighter_pool() {
+    let only = |name: &str| {
+        let labels = Labels::from([(INSTANCE_TYPE_LABEL.to_owned(), name.to_owned())]);
+        crate::model::requirement::Requirements::of_labels(&labels)
+    };
+    let cluster = Cluster::new()
+        .instance_type(machine("dear", "2", "8Gi", "1"))
+        .instance_type(machine("cheap", "2", "8Gi", "0.1"))
+        .pool_with("heavy", |pool| {
+            pool.weight = 3;
+            pool.labels.insert("rack".to_owned(), "r2".to_owned());
+            pool.requirements.add_all(&only("dear"));
+        })
+        .pool_with("light", |pool| pool.requirements.add_all(&only("cheap")))
+        .pods_with("web", 2, "1500m", "1Gi", |spec| {
+            app(spec, "web");
+            anti_affinity(spec, "rack", "web");
+        });
+    let snapshot = cluster.clone().freeze();
+    let plan = crate::plan(&snapshot, &PlanOptions::default(), &Unlimited).unwrap();
+    assert_eq!(plan.launch.len(), 2, "one node with the label, and one without");
+    assert_eq!(plan.cost.launched.micros(), 1_100_000);
+    assert!(bound(cluster) <= 1_100_000);
 }

@@ -116,12 +116,6 @@ pub(super) fn limits(problem: &Problem<'_>, kinds: &[(usize, usize)]) -> Vec<Row
     rows
 }
 
-/// Whether the pools that a pod goes to are a matter of its group alone: those of the heaviest weight that takes it.
-pub(crate) fn weights_are_settled(problem: &Problem<'_>) -> bool {
-    let tiers = problem.kinds.iter().map(|kind| kind.tier);
-    !problem.is_restricted() || tiers.max().unwrap_or(0) == 0
-}
-
 /// Whether a group goes to pools of a kind's weight, by itself.
 pub(super) fn goes_to(problem: &Problem<'_>, group: usize, kind: usize) -> bool {
     problem.usable[group].contains(kind) && problem.tiers[group].first() == Some(&problem.kinds[kind].tier)

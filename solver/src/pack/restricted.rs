@@ -48,7 +48,7 @@ pub fn improve(
     let Some(start) = packings.first() else {
         return Ok(None);
     };
-    if !mip::weights_are_settled(problem) || problem.side.span_nodes() || start.launched.is_empty() {
+    if !problem.weights_are_settled() || problem.side.span_nodes() || start.launched.is_empty() {
         return Ok(None);
     }
     let mut restricted = Restricted::new(problem, packings);

@@ -60,7 +60,7 @@ pub struct Outcome {
     pub columns: usize,
 }
 
-/// Packs under side rows; `None` where limits could push pods to lighter pools, which this doesn't look at.
+/// Packs under side rows; `None` where some pods may be pushed to lighter pools, which this doesn't look at.
 ///
 /// # Errors
 /// When the solver refuses what it is given.
@@ -69,7 +69,7 @@ pub fn pack(
     shares: Shares,
     effort: &mut Effort<'_>,
 ) -> Result<Option<Outcome>, Refused> {
-    if problem.is_restricted() && problem.kinds.iter().any(|kind| kind.tier > 0) {
+    if !problem.weights_are_settled() {
         return Ok(None);
     }
     let linear = Linear::of(problem);

@@ -98,7 +98,8 @@ fn pods(packing: &Packing, group: usize, places: &Places) -> u64 {
         .sum()
 }
 
-/// The kind among these on which a pod's share of the node costs least, and what it costs.
+/// The kind among these, of the heaviest pools that take the group, on which a pod's share of the node costs least, and what it
+/// costs: being cheaper is no reason to go to a lighter pool.
 fn cheapest(problem: &Problem<'_>, group: usize, places: &Places) -> Option<(usize, f64)> {
     let cost = |kind: usize| {
         let rooms = problem.room(kind).iter();
@@ -112,7 +113,10 @@ fn cheapest(problem: &Problem<'_>, group: usize, places: &Places) -> Option<(usi
             .fold(0.0, f64::max);
         share * float(problem.kinds[kind].cost)
     };
-    let kinds = problem.usable[group].intersection(&places.kinds);
+    let heaviest = problem.tiers[group].first();
+    let kinds = problem.usable[group]
+        .intersection(&places.kinds)
+        .filter(|kind| heaviest == Some(&problem.kinds[*kind].tier));
     let costs = kinds.map(|kind| (kind, cost(kind)));
     costs.min_by(|(_, one), (_, two)| one.total_cmp(two))
 }
