@@ -24,15 +24,24 @@ pub struct Weights {
     /// Objective dollars per interruption that is to be expected.
     #[serde(default)]
     pub interruption: Price,
+    /// Objective dollars per hour that a soft constraint of weight 1 is unmet.
+    #[serde(default = "usual_preference")]
+    pub preference: Price,
+}
+
+/// A tenth of a cent an hour.
+fn usual_preference() -> Price {
+    Price::from_micros(1_000)
 }
 
 impl Default for Weights {
-    /// The bill and nothing else.
+    /// The bill, and little for what is wished.
     fn default() -> Self {
         Self {
             price_millionths: MILLION,
             node_hour: Price::default(),
             interruption: Price::default(),
+            preference: usual_preference(),
         }
     }
 }
@@ -73,5 +82,13 @@ impl Objective {
             .and_then(|name| self.weights.get(name))
             .copied()
             .unwrap_or_default()
+    }
+
+    /// What a soft constraint of weight 1 across nodes counts: the most that it does on nodes of any of these pools.
+    #[must_use]
+    pub fn preference_across<'a>(&self, node_pools: impl IntoIterator<Item = &'a NodePoolName>) -> Price {
+        let of_pools = node_pools.into_iter();
+        let most = of_pools.map(|name| self.weights(Some(name)).preference).max();
+        most.unwrap_or_else(usual_preference)
     }
 }

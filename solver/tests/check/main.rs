@@ -336,6 +336,7 @@ fn the_objective_is_weighed_per_pool() {
         price_millionths: 1_500_000,
         node_hour: Price::from_micros(7),
         interruption: Price::from_micros(3_000_000),
+        ..Weights::default()
     };
     parts.objective.weights.insert("default".into(), weights);
     let snapshot = parts.freeze().unwrap();

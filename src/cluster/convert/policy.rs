@@ -141,7 +141,6 @@ impl<'i> Policy<'i> {
             ("eviction", weights.eviction),
             ("fragmentation", weights.fragmentation),
             ("interruption", weights.interruption),
-            ("preference", weights.preference),
             ("zoneImbalance", weights.zone_imbalance),
         ] {
             dollars(weight).map_err(|message| (format!("spec.weights.{field}"), message))?;
@@ -153,6 +152,8 @@ impl<'i> Policy<'i> {
             NodeHour::Auto => Price::default(),
         };
         let price = dollars(weights.price).map_err(|message| ("spec.weights.price".to_owned(), message))?;
+        let preference =
+            dollars(weights.preference).map_err(|message| ("spec.weights.preference".to_owned(), message))?;
         let SolverSettings { time_budget, gap } = &spec.solver;
         let found = |expected: String, text: &str| format!("{expected}, found \"{}\"", shown(text));
         let time_budget = effort::time_budget(time_budget).map_err(|expected| {
@@ -166,6 +167,7 @@ impl<'i> Policy<'i> {
             node_hour,
             interruption: dollars(weights.interruption)
                 .map_err(|message| ("spec.weights.interruption".to_owned(), message))?,
+            preference,
         };
         Ok(Self {
             name,
@@ -233,10 +235,6 @@ impl<'i> Policy<'i> {
             (
                 "weights.fragmentation",
                 differs(weights.fragmentation, usual_weights.fragmentation),
-            ),
-            (
-                "weights.preference",
-                differs(weights.preference, usual_weights.preference),
             ),
             (
                 "weights.zoneImbalance",
