@@ -17,6 +17,7 @@ mod side_rows;
 mod split;
 #[cfg(feature = "highs")]
 mod weights;
+mod wishes;
 
 use std::time::Duration;
 
@@ -35,6 +36,7 @@ use crate::quota::Quota;
 use bounds::Bounds;
 #[cfg(feature = "highs")]
 use programs::Choice;
+use wishes::Rating;
 
 /// How many times as long as lifting and checking took longest stays for the end: once for the last engine's find, half of
 /// it for the plan, which isn't lifted again, and some since a better packing has more fillings.
@@ -77,6 +79,8 @@ pub(crate) struct Ladder<'a> {
     work: Work,
     /// All that is sound and was the best when it came, the best last.
     incumbents: Vec<Packing>,
+    /// What the last of them is worth, once it was asked for.
+    best_rating: Option<Rating>,
     /// The plan of the last of them.
     body: Option<PlanBody>,
     violations: Vec<Violation>,
@@ -115,6 +119,7 @@ impl<'a> Ladder<'a> {
             bounds: Bounds::default(),
             work,
             incumbents: Vec::new(),
+            best_rating: None,
             body: None,
             violations: Vec::new(),
             useful: Vec::new(),
@@ -137,10 +142,14 @@ impl<'a> Ladder<'a> {
         }
         if self.problem.side.span_nodes() {
             self.spanning();
+            #[cfg(feature = "highs")]
+            self.wishes();
             return;
         }
         let mut filler = search::filler(self.problem, &prices.values());
         self.engines(&mut filler, memory);
+        #[cfg(feature = "highs")]
+        self.wishes();
     }
 
     /// What was found.
@@ -149,7 +158,7 @@ impl<'a> Ladder<'a> {
         self.useful
             .extend(launched.map(|launched| launched.filling.clone()));
         Rungs {
-            bound: self.incumbent().map_or(0, |packing| self.bound(packing)),
+            bound: self.incumbent().map_or(0, |packing| self.proven(packing)),
             incumbent: self.incumbents.pop().zip(self.body),
             stopped: self.effort.stopped(),
             work: self.work,
@@ -201,8 +210,8 @@ impl<'a> Ladder<'a> {
             name: name.to_owned(),
             seconds: self.quota.elapsed().saturating_sub(start),
             placed: best.map_or(0, |best| best.placed(self.problem).iter().sum()),
-            cost: cost(best.map_or(0, |best| best.cost(self.problem))),
-            bound: cost(best.map_or(0, |best| self.bound(best))),
+            cost: cost(best.map_or(0, |best| best.objective(self.problem))),
+            bound: cost(best.map_or(0, |best| self.proven(best))),
             failed,
         });
     }
@@ -213,12 +222,9 @@ impl<'a> Ladder<'a> {
     /// Where the check refuses it.
     fn propose(&mut self, mut packing: Packing) -> Result<(), String> {
         gangs::make_whole(self.problem, &mut packing);
-        if !self
-            .incumbent()
-            .is_none_or(|best| packing.is_better_than(best, self.problem))
-        {
+        let Some((packing, rating)) = self.better(packing) else {
             return Ok(());
-        }
+        };
         let from = self.quota.elapsed();
         let judged = (self.judge)(&packing);
         self.judging = self.judging.max(self.quota.elapsed().saturating_sub(from));
@@ -226,6 +232,7 @@ impl<'a> Ladder<'a> {
         match judged {
             Ok(body) => {
                 self.incumbents.push(packing);
+                self.best_rating = Some(rating);
                 self.body = Some(body);
                 Ok(())
             }

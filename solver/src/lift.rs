@@ -16,6 +16,7 @@ use crate::model::money::Cost;
 use crate::model::plan::{CostSummary, Launch, Move, NodeAction, NodePlan, PlanBody};
 use crate::model::pod::PodPlace;
 use crate::model::snapshot::Snapshot;
+use crate::pack::side::unmet::unmet;
 use crate::pack::{Filling, Packing};
 
 use alternatives::Lifter;
@@ -35,7 +36,7 @@ pub(crate) fn lift(problem: &Problem<'_>, packing: &Packing) -> PlanBody {
         nodes,
         ..PlanBody::default()
     };
-    body.cost = cost(problem.snapshot, &body);
+    body.cost = cost(problem.snapshot, &body, unmet(problem, packing));
     body
 }
 
@@ -240,7 +241,8 @@ fn spent(problem: &Problem<'_>, packing: &Packing) -> Vec<Vec<u64>> {
     spent
 }
 
-fn cost(snapshot: &Snapshot, body: &PlanBody) -> CostSummary {
+/// `unmet` is what isn't as wished, in micro-dollars per hour.
+fn cost(snapshot: &Snapshot, body: &PlanBody, unmet: u64) -> CostSummary {
     let staying = || snapshot.nodes.iter().filter(|node| !node.deleting);
     let launched: Cost = body.launch.iter().map(|launch| launch.price.cost()).sum();
     let after = staying().map(|node| node.price.cost()).sum::<Cost>() + launched;
@@ -264,7 +266,7 @@ fn cost(snapshot: &Snapshot, body: &PlanBody) -> CostSummary {
         before: snapshot.nodes.iter().map(|node| node.price.cost()).sum(),
         after,
         launched,
-        objective: nodes + launches,
+        objective: nodes + launches + Cost::from_micros(i64::try_from(unmet).unwrap_or(i64::MAX)),
         ..CostSummary::default()
     }
 }

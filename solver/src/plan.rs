@@ -142,7 +142,7 @@ pub(crate) fn judged(
 
 /// States what is known of the plan's distance to the best that places the same pods. `bound` is on what it launches.
 fn prove(body: &mut PlanBody, problem: &Problem<'_>, packing: &Packing, bound: u64, options: &PlanOptions) {
-    let launched = packing.cost(problem);
+    let launched = packing.objective(problem);
     debug_assert!(bound <= launched, "the bound holds for every packing");
     let kept = body.cost.objective - cost(launched);
     body.cost.lower_bound = kept + cost(bound);

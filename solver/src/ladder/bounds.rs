@@ -23,6 +23,9 @@ pub(super) struct Bounds {
     /// Of column generation with side rows.
     #[cfg(feature = "highs")]
     pub(super) side: Vec<Bound>,
+    /// The same with wishes as side rows: of what isn't as wished too.
+    #[cfg(feature = "highs")]
+    pub(super) wished: Vec<Bound>,
 }
 
 impl Bounds {
@@ -55,6 +58,21 @@ impl Ladder<'_> {
             return bound;
         }
         lower_bound::attainable(self.problem, &placed, bound)
+    }
+
+    /// Micro-dollars that a packing of the same pods and what it leaves of the wishes cost at least.
+    pub(super) fn proven(&self, packing: &Packing) -> u64 {
+        let bound = self.bound(packing);
+        #[cfg(feature = "highs")]
+        if !self.bounds.wished.is_empty()
+            && self.problem.universe.has_every_choice
+            && super::wishes::bounds_hold(self.problem, packing)
+        {
+            let placed = packing.placed(self.problem);
+            let wished = self.bounds.wished.iter().map(|wished| wished.bound(&placed));
+            return wished.fold(bound, u64::max);
+        }
+        bound
     }
 
     /// The cost at which a packing is good enough.

@@ -12,7 +12,7 @@ use crate::pack::side::{self, Shares};
 use super::Ladder;
 
 /// Groups times places up to which all of them are looked at anew; beyond it the rung would take the polish's time.
-const MOST_LOOKS: usize = 20_000;
+pub(super) const MOST_LOOKS: usize = 20_000;
 /// For a try at places that the other engines leave as they are.
 const EXISTING: Share = Share {
     units: 10_000_000,

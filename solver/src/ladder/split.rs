@@ -194,8 +194,14 @@ impl Ladder<'_> {
                 .incumbent()
                 .is_none_or(|best| packing.is_better_than(best, self.problem))
         {
-            self.incumbents.push(packing);
-            self.body = Some(body);
+            if self.problem.wishes.is_empty() {
+                self.incumbents.push(packing);
+                self.best_rating = None;
+                self.body = Some(body);
+            } else {
+                // Engines on a part don't know of wishes: what they found is balanced and weighed as a whole.
+                self.work.failures += usize::from(self.propose(packing).is_err());
+            }
         }
         self.useful
             .extend(useful.iter().map(|filling| split.outside(filling)));

@@ -32,26 +32,11 @@ pub struct Context<'c, 'a> {
 
 /// All rows that the rules of the groups need.
 #[must_use]
-pub fn compile<'a>(
-    problem: &Problem<'a>,
-    standing: Standing<'_, 'a>,
-    matches: &[FixedBitSet],
-    wishes: &[Wish<'_>],
-    bin_parts: &[usize],
-) -> SideRows {
-    let rooms = problem.rooms.iter().enumerate();
-    let context = Context {
-        problem,
-        selectors: standing.selectors,
-        running: standing.running,
-        bin_parts,
-        matches,
-        room_of: rooms.map(|(at, room)| (room.node, at)).collect(),
-    };
+pub fn compile(context: &Context<'_, '_>, wishes: &[Wish<'_>]) -> SideRows {
     let mut side = SideRows::default();
-    host_ports::compile(&context, &mut side);
-    pod_affinity::compile(&context, wishes, &mut side);
-    topology_spread::compile(&context, &mut side);
+    host_ports::compile(context, &mut side);
+    pod_affinity::compile(context, wishes, &mut side);
+    topology_spread::compile(context, &mut side);
     // Two rules may say the same of the same pods.
     let mut caps = Vec::with_capacity(side.caps.len());
     for cap in side.caps {
@@ -63,7 +48,26 @@ pub fn compile<'a>(
     side
 }
 
-impl<'a> Context<'_, 'a> {
+impl<'c, 'a> Context<'c, 'a> {
+    /// Of a problem with its kinds.
+    #[must_use]
+    pub fn new(
+        problem: &'c Problem<'a>,
+        standing: Standing<'c, 'a>,
+        matches: &'c [FixedBitSet],
+        bin_parts: &'c [usize],
+    ) -> Self {
+        let rooms = problem.rooms.iter().enumerate();
+        Self {
+            problem,
+            selectors: standing.selectors,
+            running: standing.running,
+            bin_parts,
+            matches,
+            room_of: rooms.map(|(at, room)| (room.node, at)).collect(),
+        }
+    }
+
     /// How many groups there are.
     #[must_use]
     pub fn groups(&self) -> usize {

@@ -16,6 +16,7 @@ pub mod side;
 pub mod topology;
 pub mod universe;
 pub mod variants;
+pub mod wishes;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -27,6 +28,7 @@ use crate::model::pod::PodSpec;
 use crate::model::resources::{ResourceName, Resources};
 use crate::model::snapshot::Snapshot;
 
+use compile::Context;
 use existing::{DaemonPods, Existing, Room};
 use group::{Group, Profile};
 use narrow::{Member, Standing};
@@ -35,6 +37,7 @@ use rules::gang::{self, Gang, Refused};
 use rules::limits::Allowance;
 use rules::min_values::{self, Demand, Outcome};
 use rules::offerings::Supplies;
+use rules::preferences::{self, Views};
 use rules::requirements::Evaluator;
 use rules::{accelerators, overhead, pod_affinity, resources, volumes};
 use running::Running;
@@ -42,6 +45,7 @@ use selectors::Selectors;
 use side::SideRows;
 use topology::Topology;
 use universe::Universe;
+use wishes::Wishes;
 
 /// What the engines work on.
 #[derive(Clone, Debug)]
@@ -86,6 +90,8 @@ pub struct Problem<'a> {
     pub topology: Topology,
     /// What a packing keeps beside all this: rules about other pods, domains and ports.
     pub side: SideRows,
+    /// What it may leave undone at a price.
+    pub wishes: Wishes,
 }
 
 impl Problem<'_> {
@@ -208,7 +214,21 @@ pub fn lower_without<'a>(snapshot: &'a Snapshot, apart: &[&'a str], refused: &Re
     let grouping = group::group(snapshot, sets, narrowings);
     let mut topology_keys = topology::keys(snapshot, &grouping, &selectors);
     topology_keys.extend(apart);
-    let universe = Universe::of(snapshot, &grouping.profiles, &daemons, &topology_keys);
+    let specs = || {
+        grouping
+            .groups
+            .iter()
+            .map(|group| &*snapshot.pods[group.pods[0]].spec)
+    };
+    let interests = universe::Interest {
+        topology_keys: &topology_keys,
+        preferred: specs()
+            .flat_map(preferences::terms)
+            .map(|term| &term.wish)
+            .collect(),
+        stated_keys: preferences::keys(specs()),
+    };
+    let universe = Universe::of(snapshot, &grouping.profiles, &daemons, interests);
     let (compatible, overhead) = evaluate(&universe, &grouping.profiles, &daemons);
     let allowances: Vec<Allowance> = snapshot
         .node_pools
@@ -239,10 +259,20 @@ pub fn lower_without<'a>(snapshot: &'a Snapshot, apart: &[&'a str], refused: &Re
         daemon_pods,
         topology,
         side: SideRows::default(),
+        wishes: Wishes::default(),
     };
-    add_kinds(&mut problem);
-    problem.side = compile::compile(&problem, standing, &grouping.matches, &wishes, &problem.parts);
-    problem
+    let views = Views::of(&problem.universe, &problem.groups);
+    let (kinds, supplies, has_lost) = kinds(&problem, &views);
+    problem.universe.has_every_choice &= !has_lost;
+    add_kinds(&mut problem, kinds, supplies);
+    let context = Context::new(&problem, standing, &grouping.matches, &problem.parts);
+    let side = compile::compile(&context, &wishes);
+    let wishes = preferences::compile(&context, &views);
+    Problem {
+        side,
+        wishes,
+        ..problem
+    }
 }
 
 /// Bins by profile, and the DaemonSets of each bin.
@@ -283,7 +313,8 @@ fn evaluate<'e>(
     (compatible, overhead)
 }
 
-fn add_kinds(problem: &mut Problem<'_>) {
+/// The kinds worth launching, how many there are of each limited offer, and whether any lost room or profiles to companions.
+fn kinds(problem: &Problem<'_>, views: &Views<'_>) -> (Vec<Kind>, Vec<u64>, bool) {
     let mut rooms: Vec<Option<Vec<u64>>> = Vec::with_capacity(problem.universe.bins.len());
     for bin in 0..problem.universe.bins.len() {
         let like_the_last = bin > 0
@@ -305,6 +336,7 @@ fn add_kinds(problem: &mut Problem<'_>) {
         allowances: &problem.allowances,
         tiers: &tiers,
         parts: &problem.parts,
+        views,
     };
     let merged = prune::merge(facts, &mut supplies);
     let launching = problem.groups.iter().enumerate();
@@ -317,11 +349,14 @@ fn add_kinds(problem: &mut Problem<'_>) {
         .collect();
     let Outcome { kinds, has_lost } = min_values::keep(facts, merged, &demands);
     let kinds = prune::prune(kinds);
-    problem.universe.has_every_choice &= !has_lost;
+    (kinds, supplies.left, has_lost)
+}
+
+fn add_kinds(problem: &mut Problem<'_>, kinds: Vec<Kind>, supplies: Vec<u64>) {
     let rows: Vec<Vec<u64>> = kinds.iter().map(|kind| kind.room.clone()).collect();
     problem.allocatable = matrix(&rows, problem.resources.len());
     problem.kinds = kinds;
-    problem.supplies = supplies.left;
+    problem.supplies = supplies;
     for group in 0..problem.groups.len() {
         let usable = usable(problem, group);
         let tiers: BTreeSet<usize> = usable.ones().map(|kind| problem.kinds[kind].tier).collect();

@@ -1,8 +1,8 @@
 //! Bins that no packing can tell apart become one kind; kinds that another beats are dropped.
 //!
 //! A kind is beaten by one of the same weight that is no dearer, has no less room, serves no fewer profiles, is not
-//! limited in number, draws no more on any limit and is of the same part. An optimal plan never needs a beaten kind; the plan's
-//! alternatives still come from all bins.
+//! limited in number, draws no more on any limit, is of the same part and leaves no wish unmet that the other meets. An
+//! optimal plan never needs a beaten kind; the plan's alternatives still come from all bins.
 
 use std::collections::BTreeMap;
 
@@ -12,6 +12,7 @@ use crate::model::money::Price;
 
 use super::rules::limits::Allowance;
 use super::rules::offerings::Supplies;
+use super::rules::preferences::{self, Views};
 use super::rules::resources;
 use super::universe::Universe;
 
@@ -45,13 +46,21 @@ pub struct Kind {
     pub usage: Vec<u64>,
     /// The part of the bins that it is from: side rows may tell those of two parts apart.
     pub part: usize,
+    /// By taste: what a pod on it costs for wishes that it doesn't meet.
+    pub unmet: Vec<u64>,
+    /// Which pods with soft spreads may use it.
+    pub reached: FixedBitSet,
 }
 
-/// Price, interruptions where they are weighed, room, profiles, supply and part: bins of a shape that agree in these are one kind.
-type Likeness = (u64, u32, Vec<u64>, FixedBitSet, Option<usize>, usize);
+/// Price, interruptions where they are weighed, room, profiles, supply, part and what is wished: bins of a shape that agree in these
+/// are one kind.
+type Likeness = (
+    (u64, u32, Vec<u64>, FixedBitSet, Option<usize>, usize),
+    (Vec<u64>, FixedBitSet),
+);
 
 /// What the merging of bins needs to know of each.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Facts<'a> {
     /// The bins.
     pub universe: &'a Universe<'a>,
@@ -65,6 +74,8 @@ pub struct Facts<'a> {
     pub tiers: &'a [usize],
     /// Part of each bin.
     pub parts: &'a [usize],
+    /// What preferences see in each bin.
+    pub views: &'a Views<'a>,
 }
 
 /// Merges the bins; kinds that no profile can use are left out.
@@ -91,7 +102,7 @@ pub fn merge(facts: Facts<'_>, supplies: &mut Supplies) -> Vec<Kind> {
                 continue;
             }
             let offering = universe.offering(bin);
-            let key = (
+            let hard = (
                 offering.price.micros(),
                 if is_weighed {
                     instance_type.interruptions(offering.capacity_type)
@@ -103,9 +114,10 @@ pub fn merge(facts: Facts<'_>, supplies: &mut Supplies) -> Vec<Kind> {
                 supplies.of(universe.snapshot, instance_type, offering),
                 facts.parts[bin],
             );
+            let key = (hard, facts.views.of_bin(bin));
             merged.entry(key).or_default().push(bin);
         }
-        for ((price, interruptions, room, profiles, supply, part), bins) in merged {
+        for (((price, interruptions, room, profiles, supply, part), (unmet, reached)), bins) in merged {
             let price = Price::from_micros(price);
             let cost = weights.node(price) + weights.interruptions(interruptions);
             kinds.push(Kind {
@@ -120,6 +132,8 @@ pub fn merge(facts: Facts<'_>, supplies: &mut Supplies) -> Vec<Kind> {
                 supply,
                 usage: usage.clone(),
                 part,
+                unmet,
+                reached,
             });
         }
     }
@@ -154,4 +168,5 @@ fn beats(one: &Kind, two: &Kind) -> bool {
         && resources::fits(&two.room, &one.room)
         && (one.usage.is_empty() || one.pool == two.pool && resources::fits(&one.usage, &two.usage))
         && two.profiles.is_subset(&one.profiles)
+        && preferences::is_no_better(one, two)
 }

@@ -9,7 +9,7 @@ use std::ops::Range;
 use crate::model::instance_type::{HOSTNAME_LABEL, INSTANCE_TYPE_LABEL, InstanceType};
 use crate::model::node_pool::NodePool;
 use crate::model::offering::Offering;
-use crate::model::requirement::{Labels, ValueSet};
+use crate::model::requirement::{Labels, NodeSelectorTerm, ValueSet};
 use crate::model::snapshot::Snapshot;
 
 use super::group::Profile;
@@ -56,20 +56,36 @@ pub struct Universe<'a> {
     pub fixed: Vec<Labels>,
     /// Topology keys in use: nodes of different values are different places.
     pub topology_keys: BTreeSet<&'a str>,
+    /// Keys whose chosen values a launch says, whoever is on it.
+    pub stated_keys: BTreeSet<&'a str>,
+}
+
+/// What is of interest in nodes beside what pods and DaemonSets require of them.
+#[derive(Clone, Debug)]
+pub struct Interest<'k, 'a> {
+    /// Nodes of different values of these are told apart.
+    pub topology_keys: &'k BTreeSet<&'a str>,
+    /// What is preferred.
+    pub preferred: Vec<&'a NodeSelectorTerm>,
+    /// Keys whose chosen values are said in any case.
+    pub stated_keys: BTreeSet<&'a str>,
 }
 
 impl<'a> Universe<'a> {
-    /// All that can be bought now. `groups` and `daemons` say which labels anybody selects; nodes of different values of
-    /// `topology_keys` are told apart in any case.
+    /// All that can be bought now. `groups` and `daemons` say which labels anybody selects.
     #[must_use]
     pub fn of(
         snapshot: &'a Snapshot,
         groups: &[Profile],
         daemons: &[Profile],
-        topology_keys: &BTreeSet<&'a str>,
+        interest: Interest<'_, 'a>,
     ) -> Self {
+        let topology_keys = interest.topology_keys;
         let mut interests = Interests::of(groups.iter().chain(daemons));
         interests.tell_apart(topology_keys, &snapshot.nodes);
+        for term in &interest.preferred {
+            interests.add(&term.expressions);
+        }
         let mut universe = Self {
             snapshot,
             shapes: Vec::new(),
@@ -82,6 +98,7 @@ impl<'a> Universe<'a> {
                 .map(|pool| fixed_labels(snapshot, pool))
                 .collect(),
             topology_keys: topology_keys.clone(),
+            stated_keys: interest.stated_keys,
         };
         for (index, pool) in snapshot.node_pools.iter().enumerate() {
             if pool.replicas.is_some() {
@@ -174,7 +191,8 @@ impl<'a> Universe<'a> {
     pub fn chosen_labels(&self, shape: &Shape, profiles: &[&Profile]) -> Labels {
         let mentioned = |key: &str| {
             let mentions = |profile: &&Profile| super::variants::mentions(profile, key);
-            self.topology_keys.contains(key) || profiles.iter().any(mentions)
+            let is_stated = self.topology_keys.contains(key) || self.stated_keys.contains(key);
+            is_stated || profiles.iter().any(mentions)
         };
         self.variants[shape.variant]
             .iter()

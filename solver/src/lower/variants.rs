@@ -39,7 +39,8 @@ impl Interests {
         interests
     }
 
-    fn add(&mut self, requirements: &Requirements) {
+    /// These too.
+    pub fn add(&mut self, requirements: &Requirements) {
         for (key, set) in requirements.iter() {
             match self.by_key.get_mut(key) {
                 Some(sets) if sets.contains(set) => {}

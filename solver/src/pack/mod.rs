@@ -104,7 +104,7 @@ impl Packing {
         }
     }
 
-    /// Objective of what it launches and of what isn't as wished, in micro-dollars per hour.
+    /// Objective of what it launches and of side rows that cost, in micro-dollars per hour; the problem's wishes apart.
     #[must_use]
     pub fn cost(&self, problem: &Problem<'_>) -> u64 {
         let launched = self.launched.iter();
@@ -116,6 +116,13 @@ impl Packing {
         } else {
             nodes + side::verdict::penalty(&problem.side, self)
         }
+    }
+
+    /// The same with all that is wished and isn't so.
+    #[must_use]
+    pub fn objective(&self, problem: &Problem<'_>) -> u64 {
+        self.cost(problem)
+            .saturating_add(side::unmet::unmet(problem, self))
     }
 
     /// Pods of each group that have a place.

@@ -10,6 +10,7 @@ pub mod min_values;
 pub mod offerings;
 pub mod overhead;
 pub mod pod_affinity;
+pub mod preferences;
 pub mod requirements;
 pub mod resources;
 pub mod taints;

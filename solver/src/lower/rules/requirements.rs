@@ -131,7 +131,8 @@ impl<'a> Evaluator<'a> {
         admitted
     }
 
-    fn term(&mut self, term: &'a NodeSelectorTerm) -> FixedBitSet {
+    /// Bins that a term admits.
+    pub fn term(&mut self, term: &'a NodeSelectorTerm) -> FixedBitSet {
         let mut admitted = FixedBitSet::with_capacity(self.universe.bins.len());
         // A term on the node's name names a node that exists; one without any requirement matches nothing.
         if term.node_name.is_none() && !term.is_empty() {

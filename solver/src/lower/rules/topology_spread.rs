@@ -242,8 +242,8 @@ fn view<'v>(
     }
 }
 
-/// A cordoned node has a taint that says so, whoever reads it.
-fn tolerates(spec: &PodSpec, node: &Node) -> bool {
+/// Whether a pod tolerates a node. A cordoned one has a taint that says so, whoever reads it.
+pub(super) fn tolerates(spec: &PodSpec, node: &Node) -> bool {
     let cordoned = node.unschedulable.then(|| Taint {
         key: UNSCHEDULABLE_TAINT.to_owned(),
         value: String::new(),

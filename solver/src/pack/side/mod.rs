@@ -11,6 +11,7 @@
 //! placed are: under a limit or a row that is hard to keep some may be left.
 
 pub mod across;
+pub mod balance;
 #[cfg(feature = "highs")]
 pub mod bound;
 pub mod counts;
@@ -31,6 +32,8 @@ pub mod program;
 pub mod shares;
 pub mod shift;
 pub mod split;
+pub mod tally;
+pub mod unmet;
 pub mod verdict;
 
 #[cfg(feature = "highs")]

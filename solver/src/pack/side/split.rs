@@ -33,6 +33,7 @@ use crate::lower::group::Group;
 use crate::lower::prune::Kind;
 use crate::lower::rules::resources;
 use crate::lower::side::{Cap, Conflict, Penalty, Place, SideRows};
+use crate::lower::wishes::Wishes;
 use crate::pack::{Filling, Launched, Packing, load};
 
 use super::group_parts::{Freeze, Parts};
@@ -259,6 +260,8 @@ impl Subs {
             gangs: Vec::new(),
             topology: problem.topology.clone(),
             side: self.side(&problem.side, frozen),
+            // They are weighed on the whole.
+            wishes: Wishes::default(),
         }
     }
 
