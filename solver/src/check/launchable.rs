@@ -49,6 +49,14 @@ pub(super) struct Launchable<'a> {
     keys: Vec<&'a str>,
     /// Position of the NodePool, and what the node has under each key.
     nodes: BTreeSet<(usize, Vec<Held<'a>>)>,
+    /// Whether only what can be bought now counts, and a key that may be absent as one that may be there.
+    is_exact: bool,
+}
+
+/// An offering that a price is known of, or that is paid, and of which some are left.
+fn is_buyable(offering: &Offering) -> bool {
+    let has_price = offering.price.micros() > 0 || offering.capacity_type == CapacityType::Reserved;
+    offering.available && has_price && offering.limit != Some(0)
 }
 
 impl<'a> Launchable<'a> {
@@ -57,6 +65,24 @@ impl<'a> Launchable<'a> {
         snapshot: &'a Snapshot,
         keys: impl IntoIterator<Item = &'a str>,
         specs: impl IntoIterator<Item = &'a PodSpec>,
+    ) -> Self {
+        Self::of(snapshot, keys, specs, false)
+    }
+
+    /// The same of what can be bought now, under any choice of labels that the NodePool leaves open.
+    pub(super) fn buyable(
+        snapshot: &'a Snapshot,
+        keys: impl IntoIterator<Item = &'a str>,
+        specs: impl IntoIterator<Item = &'a PodSpec>,
+    ) -> Self {
+        Self::of(snapshot, keys, specs, true)
+    }
+
+    fn of(
+        snapshot: &'a Snapshot,
+        keys: impl IntoIterator<Item = &'a str>,
+        specs: impl IntoIterator<Item = &'a PodSpec>,
+        is_exact: bool,
     ) -> Self {
         let mut keys: BTreeSet<&str> = keys.into_iter().collect();
         for spec in specs {
@@ -68,6 +94,7 @@ impl<'a> Launchable<'a> {
             snapshot,
             keys: keys.into_iter().collect(),
             nodes: BTreeSet::new(),
+            is_exact,
         };
         for (at, pool) in snapshot.node_pools.iter().enumerate() {
             if pool.replicas.is_none() {
@@ -78,7 +105,15 @@ impl<'a> Launchable<'a> {
     }
 
     fn add_pool(&mut self, at: usize, pool: &'a NodePool) {
-        let source = Source::new(pool, self.snapshot.node_class(pool));
+        let is_exact = self.is_exact;
+        let counts = |offering: &Offering| {
+            if is_exact {
+                is_buyable(offering)
+            } else {
+                offering.available
+            }
+        };
+        let source = Source::new(pool, self.snapshot.node_class(pool), self.is_exact);
         let decisive = source.decisive_keys();
         let keys: BTreeSet<&str> = self.keys.iter().chain(&decisive).copied().collect();
         let (of_offering, of_type): (Vec<&str>, Vec<&str>) =
@@ -87,7 +122,7 @@ impl<'a> Launchable<'a> {
         let mut known: BTreeMap<Vec<Held<'a>>, BTreeSet<Identity<'a>>> = BTreeMap::new();
         for instance_type in &source.class.instance_types {
             let mut offerings = instance_type.offerings.iter();
-            let Some(any) = offerings.find(|offering| offering.available) else {
+            let Some(any) = offerings.find(|offering| counts(offering)) else {
                 continue;
             };
             let typed = of_type
@@ -106,7 +141,7 @@ impl<'a> Launchable<'a> {
             let has_own = instance_type.labels.keys().any(|key| is_of_offering(key));
             let known_of = known.get_mut(&typed).filter(|_| !has_own);
             let mut seen = known_of.map(std::mem::take).unwrap_or_default();
-            for offering in instance_type.offerings.iter().filter(|it| it.available) {
+            for offering in instance_type.offerings.iter().filter(|it| counts(it)) {
                 if !seen.insert(identity(offering)) {
                     continue;
                 }
@@ -191,17 +226,24 @@ struct Source<'a> {
     class: &'a NodeClass,
     /// Keys of its requirements that only instance types decide.
     typed: BTreeSet<&'a str>,
+    /// Whether a key that may be absent is open.
+    is_exact: bool,
 }
 
 impl<'a> Source<'a> {
-    fn new(pool: &'a NodePool, class: &'a NodeClass) -> Self {
+    fn new(pool: &'a NodePool, class: &'a NodeClass, is_exact: bool) -> Self {
         let has = |key: &str| {
             let mut types = class.instance_types.iter();
             types.any(|it| it.labels.contains_key(key) || it.choices.contains_key(key))
         };
         let keys = pool.requirements.iter().map(|(key, _)| key);
         let typed = keys.filter(|key| is_always_typed(key) || has(key)).collect();
-        Self { pool, class, typed }
+        Self {
+            pool,
+            class,
+            typed,
+            is_exact,
+        }
     }
 
     /// Keys that can make an offer none of the NodePool's, those of a type's choices apart.
@@ -238,7 +280,7 @@ impl<'a> Source<'a> {
             None
         } else if let Some(value) = allowed.single() {
             Some(Held::Value(Cow::Owned(value.to_owned())))
-        } else if allowed.admits_absence() {
+        } else if allowed.admits_absence() && !self.is_exact {
             Some(Held::Missing)
         } else {
             Some(Held::Open(allowed))

@@ -4,7 +4,7 @@
 //! each launch under its first choice *and* every alternative; counts in integers wide enough that nothing wraps; never
 //! panics, whatever the plan says. One file a rule. Only this makes a [`Plan<Checked>`].
 //!
-//! Not judged: whether a cheaper plan exists, NodePool weights, preferences, and anything that the model has no
+//! Not judged: whether a cheaper plan exists, NodePool weights, and anything that the model has no
 //! words for yet; where an unknown rule would be needed (the disruption of a node), the plan is refused.
 //!
 //! What launches repeat is judged once and reported once, with the first launch where it happens.
@@ -27,6 +27,7 @@ mod offerings;
 mod overhead;
 mod placement;
 mod pod_affinity;
+mod preferences;
 mod prospect;
 mod requirements;
 mod resources;
@@ -169,17 +170,19 @@ pub fn check(snapshot: &Snapshot, plan: Plan<Proposed>) -> Result<Plan<Checked>,
     accelerators::check(&world, &launches, &placed, &mut found);
     resources::check(&world, &plan, &launches, &placed, &mut found);
     overhead::check(&world, &launches, &placed, &mut found);
-    if Sites::matter(&world) {
-        let sites = Sites::new(&world, &launches, &placed);
-        topology_spread::check(&sites, &mut found);
-        pod_affinity::check(&sites, &mut found);
+    let sites = (Sites::matter(&world) || preferences::are_about_pods(&world))
+        .then(|| Sites::new(&world, &launches, &placed));
+    if let Some(sites) = sites.as_ref().filter(|_| Sites::matter(&world)) {
+        topology_spread::check(sites, &mut found);
+        pod_affinity::check(sites, &mut found);
     }
+    let unmet = preferences::unmet(&world, &launches, &placed, sites.as_ref());
     host_ports::check(&world, &launches, &placed, &mut found);
     volumes::check(&world, &launches, &placed, &mut found);
     impossible::check(&world, &placed, &mut found);
     gang::check(&world, &placed, &mut found);
     limits::check(&world, &launches, &mut found);
-    money::check(&world, &plan, &mut found);
+    money::check(&world, &plan, unmet, &mut found);
     honesty::check(&world, &plan, &mut found);
     let Violations(violations) = found;
     if violations.is_empty() {

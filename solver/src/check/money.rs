@@ -1,7 +1,7 @@
 //! The figures are what the catalogue gives, to the micro-dollar, and no better than proven.
 //!
 //! `before` counts all nodes of the snapshot, `after` those that stay (a node that is being deleted doesn't) and what is
-//! launched, `objective` the same under the weights. Sums that exceed what a cost can hold stick at its ends.
+//! launched, `objective` the same under the weights, with what isn't as preferred. Sums that exceed what a cost can hold stick at its ends.
 
 use crate::model::instance_type::{CAPACITY_TYPE_LABEL, INSTANCE_TYPE_LABEL};
 use crate::model::money::Cost;
@@ -13,7 +13,8 @@ use crate::model::plan::{Gap, Launch, NodeAction, PlanBody, ProofKind};
 use super::world::World;
 use super::{Rule, Violations};
 
-pub(super) fn check(world: &World<'_>, plan: &PlanBody, found: &mut Violations) {
+/// `unmet` is what isn't as preferred, in micro-dollars per hour.
+pub(super) fn check(world: &World<'_>, plan: &PlanBody, unmet: i128, found: &mut Violations) {
     let snapshot = world.snapshot;
     let mut goes = vec![false; snapshot.nodes.len()];
     for entry in &plan.nodes {
@@ -58,7 +59,8 @@ pub(super) fn check(world: &World<'_>, plan: &PlanBody, found: &mut Violations) 
     };
     let weighted = sum(staying()
         .flat_map(of_node)
-        .chain(plan.launch.iter().flat_map(of_launch)));
+        .chain(plan.launch.iter().flat_map(of_launch))
+        .chain([clipped(unmet)]));
 
     let cost = plan.cost;
     for (name, stated, right) in [
@@ -116,6 +118,9 @@ fn proof(plan: &PlanBody, found: &mut Violations) {
 }
 
 fn sum(costs: impl Iterator<Item = Cost>) -> Cost {
-    let micros: i128 = costs.map(|cost| i128::from(cost.micros())).sum();
+    clipped(costs.map(|cost| i128::from(cost.micros())).sum())
+}
+
+fn clipped(micros: i128) -> Cost {
     Cost::from_micros(i64::try_from(micros).unwrap_or(if micros < 0 { i64::MIN } else { i64::MAX }))
 }

@@ -84,7 +84,9 @@ fn the_message_names_pod_domain_and_figures() {
 fn soft_constraints_bind_nobody() {
     let soft = over(ZONE_LABEL, |spread| spread.is_hard = false);
     let snapshot = cluster().pods_with("x", 4, "1", "1Gi", soft).freeze();
-    assert_eq!(zones(&snapshot, 4, 0), []);
+    assert_eq!(zones(&snapshot, 2, 2), []);
+    // It only costs, which the draft doesn't say.
+    assert_eq!(zones(&snapshot, 4, 0), [Rule::Money]);
 }
 
 #[test]
