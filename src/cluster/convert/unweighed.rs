@@ -14,9 +14,6 @@ use crate::cluster::objects::pod::PodSpec;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Rule {
     ResourceClaims,
-    SoftSpread,
-    PreferredNodes,
-    PreferredPods,
 }
 
 impl Rule {
@@ -24,33 +21,13 @@ impl Rule {
     fn words(self) -> &'static str {
         match self {
             Self::ResourceClaims => "resource claims",
-            Self::SoftSpread => "topologySpreadConstraints with ScheduleAnyway",
-            Self::PreferredNodes => "preferred nodeAffinity",
-            Self::PreferredPods => "preferred podAffinity or podAntiAffinity",
         }
-    }
-
-    /// Whether the scheduler refuses a place that breaks it.
-    fn is_hard(self) -> bool {
-        !matches!(
-            self,
-            Self::SoftSpread | Self::PreferredNodes | Self::PreferredPods
-        )
     }
 
     /// What of these is there.
     fn all_of(spec: &PodSpec, rules: &PodRules) -> Vec<Self> {
         [
             (Self::ResourceClaims, spec.resource_claims > 0),
-            (
-                Self::SoftSpread,
-                rules.spread.iter().any(|spread| !spread.is_hard),
-            ),
-            (Self::PreferredNodes, !rules.preferred_nodes.is_empty()),
-            (
-                Self::PreferredPods,
-                !rules.preferred_affinity.is_empty() || !rules.preferred_anti_affinity.is_empty(),
-            ),
         ]
         .into_iter()
         .filter_map(|(rule, is_there)| is_there.then_some(rule))
@@ -97,14 +74,8 @@ impl Unweighed {
                     rule.words(),
                     listed(workloads),
                 );
-                let note = if rule.is_hard() {
-                    let message =
-                        format!("{what}: the scheduler may refuse the places that the plan gives them");
-                    Note::warning(Reason::NotWeighed, message)
-                } else {
-                    Note::info(Reason::NotWeighed, what)
-                };
-                note.counting(*pods)
+                let message = format!("{what}: the scheduler may refuse the places that the plan gives them");
+                Note::warning(Reason::NotWeighed, message).counting(*pods)
             })
             .collect()
     }
@@ -147,9 +118,6 @@ mod tests {
 
     #[test]
     fn one_note_a_rule_with_pods_and_workloads() {
-        let spread = json!([{"topologyKey": "z", "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule"},
-            {"topologyKey": "z", "maxSkew": 1, "whenUnsatisfiable": "ScheduleAnyway"}]);
-        let spread = json!({"topologySpreadConstraints": spread});
         let claim = json!({"resourceClaims": [{"name": "gpu"}]});
         let owner = OwnerReference {
             kind: "ReplicaSet".to_owned(),
@@ -161,14 +129,13 @@ mod tests {
             let (spec, rules) = read(spec.clone());
             unweighed.count(&spec, &rules, "shop", name, owner, pods);
         };
-        count(&spread, "web-0", Some(&owner), 11);
-        count(&spread, "bare", None, 1);
+        count(&claim, "web-0", Some(&owner), 11);
         count(&claim, "bare", None, 1);
+        count(&json!({"containers": []}), "plain", None, 1);
         let notes = unweighed.notes();
         let said: Vec<(Severity, u64)> = notes.iter().map(|note| (note.severity, note.count)).collect();
-        assert_eq!(said, [(Severity::Warning, 1), (Severity::Info, 12)]);
-        assert!(notes[0].message.starts_with("1 pod has resource claims"));
-        assert!(notes[1].message.starts_with("12 pods have topologySpreadConstraints with ScheduleAnyway, which this version doesn't weigh yet (Pod shop/bare, ReplicaSet shop/web)"));
+        assert_eq!(said, [(Severity::Warning, 12)]);
+        assert!(notes[0].message.starts_with("12 pods have resource claims, which this version doesn't weigh yet (Pod shop/bare, ReplicaSet shop/web)"));
     }
 
     #[test]
