@@ -151,7 +151,7 @@ fn spreads(sites: &Sites<'_, '_>) -> i128 {
         } else {
             let mut levels: BTreeMap<&str, i128> = BTreeMap::new();
             if offered.contains(&key) {
-                let values = launchable.values(spec, key);
+                let values = launchable.values(spec, key, &[]);
                 levels.extend(values.into_iter().map(|value| (value, 0)));
             }
             for (site, pods) in here {
