@@ -26,12 +26,10 @@ impl Rule {
 
     /// What of these is there.
     fn all_of(spec: &PodSpec, rules: &PodRules) -> Vec<Self> {
-        [
-            (Self::ResourceClaims, spec.resource_claims > 0),
-        ]
-        .into_iter()
-        .filter_map(|(rule, is_there)| is_there.then_some(rule))
-        .collect()
+        [(Self::ResourceClaims, spec.resource_claims > 0)]
+            .into_iter()
+            .filter_map(|(rule, is_there)| is_there.then_some(rule))
+            .collect()
     }
 }
 
