@@ -4,8 +4,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use dovetail_solver::model::rules::PodRules;
-
 use crate::cluster::diagnostics::{Note, Reason};
 use crate::cluster::objects::meta::OwnerReference;
 use crate::cluster::objects::pod::PodSpec;
@@ -25,7 +23,7 @@ impl Rule {
     }
 
     /// What of these is there.
-    fn all_of(spec: &PodSpec, rules: &PodRules) -> Vec<Self> {
+    fn all_of(spec: &PodSpec) -> Vec<Self> {
         [(Self::ResourceClaims, spec.resource_claims > 0)]
             .into_iter()
             .filter_map(|(rule, is_there)| is_there.then_some(rule))
@@ -44,13 +42,12 @@ impl Unweighed {
     pub fn count(
         &mut self,
         spec: &PodSpec,
-        rules: &PodRules,
         namespace: &str,
         name: &str,
         owner: Option<&OwnerReference>,
         pods: u64,
     ) {
-        for rule in Rule::all_of(spec, rules) {
+        for rule in Rule::all_of(spec) {
             let (count, workloads) = self.by_rule.entry(rule).or_default();
             *count += pods;
             workloads.insert(match owner {
@@ -92,26 +89,11 @@ fn listed(workloads: &BTreeSet<String>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cluster::convert::rules::defaults::SchedulerConfig;
-    use crate::cluster::convert::rules::{Subject, Surroundings};
     use crate::cluster::diagnostics::Severity;
-    use crate::cluster::index::Index;
-    use dovetail_solver::model::requirement::Labels;
     use serde_json::json;
 
-    fn read(spec: serde_json::Value) -> (PodSpec, PodRules) {
-        let spec: PodSpec = serde_json::from_value(spec).unwrap();
-        let subject = Subject {
-            namespace: "shop",
-            pod: None,
-            labels: &Labels::new(),
-            owner: None,
-            claim_templates: &[],
-            gang: None,
-        };
-        let (index, config) = (Index::new(), SchedulerConfig::default());
-        let asked = Surroundings::of(&index, &config).asked(&spec, subject).unwrap();
-        (spec, asked.rules)
+    fn read(spec: serde_json::Value) -> PodSpec {
+        serde_json::from_value(spec).unwrap()
     }
 
     #[test]
@@ -124,8 +106,7 @@ mod tests {
         };
         let mut unweighed = Unweighed::default();
         let mut count = |spec: &serde_json::Value, name: &str, owner, pods| {
-            let (spec, rules) = read(spec.clone());
-            unweighed.count(&spec, &rules, "shop", name, owner, pods);
+            unweighed.count(&read(spec.clone()), "shop", name, owner, pods);
         };
         count(&claim, "web-0", Some(&owner), 11);
         count(&claim, "bare", None, 1);
@@ -138,8 +119,8 @@ mod tests {
 
     #[test]
     fn a_plain_pod_has_no_rules() {
-        let (plain, rules) =
+        let plain =
             read(json!({"containers": [{"ports": [{"containerPort": 80}]}], "volumes": [{"emptyDir": {}}]}));
-        assert!(Rule::all_of(&plain, &rules).is_empty());
+        assert!(Rule::all_of(&plain).is_empty());
     }
 }

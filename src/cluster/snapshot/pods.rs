@@ -218,7 +218,7 @@ impl<'i> Converter<'i, '_> {
             }
             let owner = pod.controller.as_deref();
             self.unweighed
-                .count(&pod.spec, &spec.rules, &name.namespace, &name.name, owner, 1);
+                .count(&pod.spec, &name.namespace, &name.name, owner, 1);
         }
         self.found.push(ModelPod {
             name: PodName::new(&*name.namespace, &*name.name),
@@ -323,14 +323,8 @@ impl<'i> Converter<'i, '_> {
                 if has_volumes && !self.knows_storage {
                     self.tally_many(NotPlanned::StorageMissing, expansion.name, expansion.count);
                 }
-                self.unweighed.count(
-                    &template.spec,
-                    &found.rules,
-                    namespace,
-                    name,
-                    Some(&owner),
-                    expansion.count,
-                );
+                self.unweighed
+                    .count(&template.spec, namespace, name, Some(&owner), expansion.count);
             }
             self.found.push(ModelPod {
                 name: PodName::new(&**namespace, format!("{prefix}-{number}")),
