@@ -81,6 +81,8 @@ fn with_wishes(snapshot: Snapshot, seed: u64) -> Snapshot {
         preference: Price::from_micros([1, 1_000, 30_000][random.below(3)]),
         ..Weights::default()
     };
+    // The strategy's own count nodes alone.
+    parts.objective.weights.clear();
     parts.objective.weights.insert("pool-1".into(), weights);
     parts.freeze().unwrap()
 }

@@ -40,7 +40,7 @@ pub(crate) fn findings(input: &Input, plan: &Value) -> Vec<String> {
     // Nodes on their way out are gone when the plan is done.
     let after = cost_of(input, |node| !node.deleting) + launched;
     let mut expected = vec![("before", before), ("launched", launched), ("after", after)];
-    if input.kind("PackingPolicy").next().is_none() {
+    if input.kind("PackingPolicy").next().is_none() && !has_wishes(input) {
         expected.push(("objective", after));
     }
     for (figure, value) in expected {
@@ -51,8 +51,29 @@ pub(crate) fn findings(input: &Input, plan: &Value) -> Vec<String> {
             ));
         }
     }
+    let objective = number(plan, "/cost/objective").unwrap_or_default();
+    if input.kind("PackingPolicy").next().is_none() && objective < after - EXACT {
+        findings.push(format!(
+            "cost.objective is {objective}, less than the nodes' {after:.6}"
+        ));
+    }
     findings.extend(proof(plan));
     findings
+}
+
+/// Whether the input has preferences, which the objective counts and nothing here does: taints and constraints that bind
+/// nobody, and preferred affinities.
+fn has_wishes(input: &Input) -> bool {
+    let soft = [
+        "PreferNoSchedule",
+        "ScheduleAnyway",
+        "preferredDuringSchedulingIgnoredDuringExecution",
+    ];
+    let mentions = |document: &Value| {
+        let text = document.to_string();
+        soft.iter().any(|word| text.contains(word))
+    };
+    input.kinds.values().flatten().any(mentions)
 }
 
 /// What is wrong with the proof, judged by its own figures.

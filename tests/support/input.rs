@@ -10,7 +10,7 @@ pub(crate) type Labels = BTreeMap<String, String>;
 
 /// All documents of an input, by kind.
 pub(crate) struct Input {
-    kinds: BTreeMap<String, Vec<Value>>,
+    pub(crate) kinds: BTreeMap<String, Vec<Value>>,
 }
 
 impl Input {

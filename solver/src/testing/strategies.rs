@@ -267,6 +267,18 @@ fn assemble(
             shape(spec, cpu, memory, traits);
         });
     }
+    // What the oracle enumerates is the cost of nodes.
+    for pool in &cluster.parts.node_pools {
+        let of_nodes = Weights {
+            preference: Price::default(),
+            ..Weights::default()
+        };
+        cluster
+            .parts
+            .objective
+            .weights
+            .insert(pool.name.clone(), of_nodes);
+    }
     if let Some(weights) = weights {
         let objective = &mut cluster.parts.objective;
         objective.weights.insert("pool-0".into(), weights);
@@ -295,6 +307,7 @@ fn weights() -> impl Strategy<Value = Weights> {
     (500_000_u64..2_000_000, 0_u64..50_000).prop_map(|(price_millionths, hour)| Weights {
         price_millionths,
         node_hour: Price::from_micros(hour),
+        preference: Price::default(),
         ..Weights::default()
     })
 }
