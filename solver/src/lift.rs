@@ -8,9 +8,10 @@ mod alternatives;
 use std::collections::BTreeMap;
 
 use crate::lower::Problem;
-use crate::lower::refusal::PoolRefusals;
+use crate::lower::refusal::{PoolRefusals, Subnets};
 use crate::model::explain::{Constraint, Reason, Unschedulable};
 use crate::model::money::Cost;
+use crate::model::name::ZoneName;
 use crate::model::plan::{CostSummary, Launch, Move, NodeAction, NodePlan, PlanBody};
 use crate::model::pod::PodPlace;
 use crate::model::snapshot::Snapshot;
@@ -28,7 +29,7 @@ pub(crate) fn lift(problem: &Problem<'_>, packing: &Packing) -> PlanBody {
     let launch = launches(problem, packing, &mut queue);
     let mut body = PlanBody {
         moves: moves(problem.snapshot, &nodes, &launch),
-        unschedulable: unschedulable(problem, packing, &mut queue),
+        unschedulable: unschedulable(problem, packing, &launch, &mut queue),
         launch,
         nodes,
         ..PlanBody::default()
@@ -170,9 +171,22 @@ fn moves(snapshot: &Snapshot, nodes: &[NodePlan], launches: &[Launch]) -> Vec<Mo
 }
 
 /// Pods without a place, each with a reason from every node pool; a DaemonSet's pod with one from its node.
-fn unschedulable(problem: &Problem<'_>, packing: &Packing, queue: &mut Queue<'_>) -> Vec<Unschedulable> {
+fn unschedulable(
+    problem: &Problem<'_>,
+    packing: &Packing,
+    launches: &[Launch],
+    queue: &mut Queue<'_>,
+) -> Vec<Unschedulable> {
     let snapshot = problem.snapshot;
     let spent = spent(problem, packing);
+    let mut taken: BTreeMap<&ZoneName, u64> = BTreeMap::new();
+    for launch in launches {
+        *taken.entry(&launch.zone).or_default() += 1;
+    }
+    let subnets = Subnets {
+        addresses: &problem.addresses,
+        taken: &taken,
+    };
     let mut refused: Vec<(usize, Vec<Reason>)> = problem
         .daemon_pods
         .refused
@@ -184,7 +198,7 @@ fn unschedulable(problem: &Problem<'_>, packing: &Packing, queue: &mut Queue<'_>
         .filter(|(_, pods, _)| !pods.is_empty())
         .collect();
     for (pool, spent) in snapshot.node_pools.iter().zip(&spent) {
-        let refusals = PoolRefusals::new(snapshot, pool, spent);
+        let refusals = PoolRefusals::new(snapshot, pool, spent).beside(subnets);
         for (group, pods, reasons) in &mut groups {
             reasons.push(if problem.groups[*group].launches {
                 let profile = &problem.profiles[problem.groups[*group].profile];

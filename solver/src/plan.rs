@@ -8,12 +8,12 @@ use thiserror::Error;
 use crate::check::{Violation, check};
 use crate::ladder::{Ladder, Rungs, cost};
 use crate::lift::lift;
-use crate::lower::{Problem, lower};
+use crate::lower::{Problem, lower_for};
 use crate::model::plan::{Checked, Gap, Plan, PlanBody, ProofKind, Stopped};
 use crate::model::snapshot::Snapshot;
 use crate::options::PlanOptions;
-use crate::pack::Packing;
 use crate::pack::memory::Memory;
+use crate::pack::{Packing, karpenter_order};
 use crate::quota::Quota;
 
 /// Why there is no plan.
@@ -54,7 +54,7 @@ pub fn plan_with_memory(
     quota: &dyn Quota,
     memory: &mut Memory,
 ) -> Result<Plan<Checked>, PlanError> {
-    let problem = lower(snapshot);
+    let problem = lowered(snapshot);
     let judge = |packing: &Packing| judged(&problem, packing, options);
     let mut ladder = Ladder::new(&problem, options, quota, &judge);
     ladder.climb(memory);
@@ -81,6 +81,24 @@ pub fn plan_with_memory(
     check(snapshot, Plan::propose(body)).map_err(|failure| PlanError::Unsound {
         violations: failure.violations,
     })
+}
+
+/// The problem, with the addresses of those zones counted that could run out of them.
+///
+/// Twice as many launches as the baseline's are more than any good packing has; should one have more, and a zone run out,
+/// the check refuses it.
+fn lowered(snapshot: &Snapshot) -> Problem<'_> {
+    let problem = lower_for(snapshot, 0);
+    if problem.addresses.nodes.is_empty() {
+        return problem;
+    }
+    let baseline = karpenter_order::pack(&problem, false);
+    let launches: u64 = baseline.launched.iter().map(|launched| launched.count).sum();
+    let most = launches.saturating_mul(2);
+    if problem.addresses.scarce(most).values().all(|nodes| *nodes == 0) {
+        return problem;
+    }
+    lower_for(snapshot, most)
 }
 
 /// The plan that a packing means, checked, nothing being known of its distance to the best; or what it breaks.

@@ -1,4 +1,4 @@
-//! What minValues of a NodePool leave, read once more.
+//! What minValues of a NodePool and the Catalog's subnets leave, read once more.
 
 use std::collections::BTreeSet;
 
@@ -18,4 +18,19 @@ pub(crate) fn has_enough_values(input: &Input, pool: &Value, offers: &[Offer]) -
             let least = requirement["minValues"].as_u64().unwrap_or(0);
             values.len() as u64 >= least
         })
+}
+
+/// Nodes that a zone's subnets have addresses for, where a Catalog lists subnets and says what a node takes.
+pub(crate) fn nodes_with_addresses(input: &Input, zone: &str) -> Option<u64> {
+    let catalog = input.kind("Catalog").next()?;
+    let subnets = list(catalog, "/spec/subnets");
+    let each = catalog.pointer("/spec/addressesPerNode")?.as_u64()?;
+    if subnets.is_empty() || each == 0 {
+        return None;
+    }
+    let own = subnets.iter().filter(|subnet| text(subnet, "/zone") == zone);
+    Some(
+        own.map(|subnet| subnet["freeAddresses"].as_u64().unwrap_or(0) / each)
+            .sum(),
+    )
 }

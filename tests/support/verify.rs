@@ -9,7 +9,7 @@ use super::input::{Input, list, number, text};
 use super::machine::{Node, Offer, instance_type, node_labels};
 use super::offers::{offers_for, wanted_on};
 use super::pods::{Pod, Pods, written};
-use super::pools::has_enough_values;
+use super::pools::{has_enough_values, nodes_with_addresses};
 use super::quantity::{Amounts, add, amounts, lacking, larger};
 use super::scheduler::After;
 use super::selection::{admits, untolerated};
@@ -275,6 +275,14 @@ impl Judge<'_> {
     }
 
     fn limits(&self, findings: &mut Vec<String>) {
+        for launch in list(self.plan, "/launch") {
+            let zone = text(launch, "/zone");
+            if !self.has_addresses(zone, 0) {
+                findings.push(format!(
+                    "{zone} gets more nodes than its subnets have addresses for"
+                ));
+            }
+        }
         for pool in self.input.kind("NodePool") {
             let name = text(pool, "/metadata/name");
             let launches = list(self.plan, "/launch")
@@ -317,6 +325,7 @@ impl Judge<'_> {
                 }
                 if let Some(offer) = offers.iter().find(|offer| {
                     self.within_limits(pool, offer)
+                        && self.has_addresses(&offer.zone, 1)
                         && after.refusal_on_offer(name, pod, pool, offer).is_none()
                 }) {
                     findings.push(format!(
@@ -326,6 +335,13 @@ impl Judge<'_> {
                 }
             }
         }
+    }
+
+    /// Whether a zone has addresses for the launches there and some more.
+    fn has_addresses(&self, zone: &str, more: u64) -> bool {
+        let launches = list(self.plan, "/launch").iter();
+        let here = launches.filter(|launch| text(launch, "/zone") == zone).count() as u64;
+        nodes_with_addresses(self.input, zone).is_none_or(|nodes| here + more <= nodes)
     }
 
     fn within_limits(&self, pool: &Value, offer: &Offer) -> bool {

@@ -67,6 +67,9 @@ fn holds(world: &World<'_>, pod: &Pod, reason: &Reason) -> Result<(), String> {
                 Constraint::MinValues if pool.requirements.min_values().next().is_none() => {
                     Err(format!("minValues of node pool {name} are blamed, it has none"))
                 }
+                Constraint::Subnet if world.snapshot.subnets.is_empty() => {
+                    Err("subnets are blamed, there are none".to_owned())
+                }
                 _ => Ok(()),
             }
         }

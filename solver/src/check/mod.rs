@@ -29,6 +29,7 @@ mod prospect;
 mod requirements;
 mod resources;
 mod sites;
+mod subnets;
 mod taints;
 mod topology;
 mod topology_spread;
@@ -76,6 +77,8 @@ pub enum Rule {
     Impossible,
     /// A limit of a NodePool is exceeded.
     Limits,
+    /// More nodes may come to a zone than its subnets have addresses for.
+    Subnets,
     /// An offer doesn't exist, isn't available, costs something else, or is used more often than it is there.
     Offerings,
     /// A pod is nowhere, twice, invented, or where none may be; moves or nodes don't agree with the rest.
@@ -171,6 +174,7 @@ pub fn check(snapshot: &Snapshot, plan: Plan<Proposed>) -> Result<Plan<Checked>,
     volumes::check(&world, &launches, &placed, &mut found);
     impossible::check(&world, &placed, &mut found);
     limits::check(&world, &launches, &mut found);
+    subnets::check(&world, &launches, &mut found);
     money::check(&world, &plan, &mut found);
     honesty::check(&world, &plan, &mut found);
     let Violations(violations) = found;

@@ -2,7 +2,7 @@
 //!
 //! At most sixty types, the cheapest, and more where minValues ask for them; bought as the first choice is: on-demand in place of spot would be several times
 //! dearer than planned, so a spot market that is empty asks for a new plan. Where a rule counts pods of the node by zone or
-//! by other labels, all have the same values of those. Limits and limited offers hold for the worst joint choice: each launch reserves
+//! by other labels, all have the same values of those. Limits, subnets and limited offers hold for the worst joint choice: each launch reserves
 //! the largest of its alternatives, and counts in every limited offer that it names. Launches of one filling share
 //! one list.
 
@@ -14,6 +14,7 @@ use fixedbitset::FixedBitSet;
 use crate::lower::Problem;
 use crate::lower::group::Profile;
 use crate::lower::rules::{min_values, resources};
+use crate::model::name::ZoneName;
 use crate::model::plan::Alternative;
 use crate::model::requirement::Labels;
 use crate::pack::ledger::Ledger;
@@ -44,6 +45,8 @@ pub(super) struct Lifter<'a> {
     rows_count_nodes: bool,
     /// What the first choices of all launches leave.
     ledger: Ledger,
+    /// The same of zones with addresses for fewer nodes than there are launches.
+    zones: BTreeMap<&'a ZoneName, u64>,
     lists: BTreeMap<List, Arc<[Alternative]>>,
     /// The list of the filling at hand, where no launch of it can differ.
     last: Option<(Launched, usize, Arc<[Alternative]>)>,
@@ -72,6 +75,15 @@ impl<'a> Lifter<'a> {
         for launched in &packing.launched {
             ledger.open(problem, launched.kind, launched.count);
         }
+        let launches = packing.launched.iter().map(|launched| launched.count).sum();
+        let mut zones = problem.addresses.scarce(launches);
+        for launched in &packing.launched {
+            let bins = problem.kinds[launched.kind].bins.iter().copied();
+            let first = bins.min_by_key(|bin| rank[*bin]).unwrap_or_default();
+            if let Some(left) = zones.get_mut(&universe.offering(first).zone) {
+                *left = left.saturating_sub(launched.count);
+            }
+        }
         Self {
             problem,
             rooms: (0..universe.bins.len())
@@ -90,6 +102,7 @@ impl<'a> Lifter<'a> {
             under_rows: under_rows(&problem.side),
             rows_count_nodes: problem.side.rows.iter().any(|row| !row.nodes.is_empty()),
             ledger,
+            zones,
             lists: BTreeMap::new(),
             last: None,
         }
@@ -107,7 +120,7 @@ impl<'a> Lifter<'a> {
         let by_price = |bin: &usize| self.rank[*bin];
         let first = kind.bins.iter().copied().min_by_key(by_price).unwrap_or_default();
         let candidates = self.candidates(launched, first);
-        let (bins, uniform) = self.within_limits(launched, candidates);
+        let (bins, uniform) = self.within_limits(launched, first, candidates);
         let bins = self.with_companions(bins, first, &kind.companions);
         let list = self.list(bins, first, &launched.filling);
         if uniform {
@@ -211,20 +224,31 @@ impl<'a> Lifter<'a> {
 
     /// Those that limits and limited offers still admit beside everything that was promised before; whether other
     /// launches of the filling get the same.
-    fn within_limits(&mut self, launched: &Launched, candidates: Vec<usize>) -> (Vec<usize>, bool) {
+    fn within_limits(
+        &mut self,
+        launched: &Launched,
+        first: usize,
+        candidates: Vec<usize>,
+    ) -> (Vec<usize>, bool) {
         let problem = self.problem;
         let kind = &problem.kinds[launched.kind];
         let limited = |bin: &usize| problem.universe.offering(*bin).limit.is_some();
         let limits = !kind.usage.is_empty();
-        if !limits && !candidates.iter().any(limited) {
+        if !limits && self.zones.is_empty() && !candidates.iter().any(limited) {
             return (candidates, true);
         }
         let allowance = &problem.allowances[kind.pool];
         let mut reserved = kind.usage.clone();
+        // A launch takes its addresses once in each zone that it may come to be in.
+        let mut zones = BTreeSet::from([&problem.universe.offering(first).zone]);
         let mut kept = Vec::new();
         for bin in candidates {
             // How many of a limited offer are left is booked for first choices alone: leave it to them.
             if limited(&bin) {
+                continue;
+            }
+            let zone = &problem.universe.offering(bin).zone;
+            if !zones.contains(zone) && self.zones.get(zone) == Some(&0) {
                 continue;
             }
             let instance_type = problem.universe.instance_type(problem.universe.shape(bin));
@@ -238,10 +262,15 @@ impl<'a> Lifter<'a> {
                 for (reserved, more) in reserved.iter_mut().zip(&more) {
                     *reserved += more;
                 }
+                if zones.insert(zone)
+                    && let Some(left) = self.zones.get_mut(zone)
+                {
+                    *left -= 1;
+                }
                 kept.push(bin);
             }
         }
-        (kept, !limits)
+        (kept, !limits && self.zones.is_empty())
     }
 
     /// Those that minValues ask for beside the others; they are booked with their kind.

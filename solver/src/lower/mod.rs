@@ -34,6 +34,7 @@ use rules::limits::Allowance;
 use rules::min_values::{self, Demand, Outcome};
 use rules::offerings::Supplies;
 use rules::requirements::Evaluator;
+use rules::subnets::Addresses;
 use rules::{pod_affinity, resources, volumes};
 use running::Running;
 use selectors::Selectors;
@@ -72,7 +73,9 @@ pub struct Problem<'a> {
     pub tiers: Vec<Vec<usize>>,
     /// What the limits of each node pool leave.
     pub allowances: Vec<Allowance>,
-    /// How many there are of each limited offer.
+    /// What subnets have addresses for.
+    pub addresses: Addresses<'a>,
+    /// How many there are of each limited offer, and of nodes in each zone of few addresses.
     pub supplies: Vec<u64>,
     /// Nodes that take pods, in the order of filling.
     pub rooms: Vec<Room>,
@@ -154,10 +157,20 @@ pub fn lower(snapshot: &Snapshot) -> Problem<'_> {
     lower_apart(snapshot, &[])
 }
 
+/// The same for packings of so many launches at most: only zones that have addresses for fewer limit them.
+#[must_use]
+pub fn lower_for(snapshot: &Snapshot, launches: u64) -> Problem<'_> {
+    lower_all(snapshot, &[], launches)
+}
+
 /// The same with nodes of different values of these topology keys told apart, whether or not a rule needs it: for
 /// [`side`] rows that are filled in by hand.
 #[must_use]
 pub fn lower_apart<'a>(snapshot: &'a Snapshot, apart: &[&'a str]) -> Problem<'a> {
+    lower_all(snapshot, apart, u64::MAX)
+}
+
+fn lower_all<'a>(snapshot: &'a Snapshot, apart: &[&'a str], launches: u64) -> Problem<'a> {
     let selectors = Selectors::of(snapshot);
     let (sets, pinned) = group::sets(snapshot, &selectors);
     let daemons: Vec<Profile> = snapshot
@@ -199,6 +212,7 @@ pub fn lower_apart<'a>(snapshot: &'a Snapshot, apart: &[&'a str]) -> Problem<'a>
         resources: columns,
         groups: grouping.groups,
         profiles: grouping.profiles,
+        addresses: Addresses::of(&universe),
         universe,
         compatible,
         parts,
@@ -214,7 +228,7 @@ pub fn lower_apart<'a>(snapshot: &'a Snapshot, apart: &[&'a str]) -> Problem<'a>
         topology,
         side: SideRows::default(),
     };
-    add_kinds(&mut problem);
+    add_kinds(&mut problem, launches);
     problem.side = compile::compile(&problem, standing, &grouping.matches, &wishes, &problem.parts);
     problem
 }
@@ -251,7 +265,7 @@ fn evaluate<'e>(
     (compatible, overhead)
 }
 
-fn add_kinds(problem: &mut Problem<'_>) {
+fn add_kinds(problem: &mut Problem<'_>, launches: u64) {
     let mut rooms: Vec<Option<Vec<u64>>> = Vec::with_capacity(problem.universe.bins.len());
     for bin in 0..problem.universe.bins.len() {
         let like_the_last = bin > 0
@@ -265,6 +279,15 @@ fn add_kinds(problem: &mut Problem<'_>) {
         rooms.push(room);
     }
     let mut supplies = Supplies::default();
+    for (zone, nodes) in problem.addresses.scarce(launches.min(most_launches(problem))) {
+        supplies.limit_zone(zone, nodes);
+        problem.universe.has_every_choice &= !problem.addresses.is_uneven;
+    }
+    for (bin, room) in rooms.iter_mut().enumerate() {
+        if problem.addresses.is_full(&problem.universe.offering(bin).zone) {
+            *room = None;
+        }
+    }
     let tiers = ranks(problem.snapshot);
     let facts = Facts {
         universe: &problem.universe,
@@ -285,7 +308,7 @@ fn add_kinds(problem: &mut Problem<'_>) {
         .collect();
     let Outcome { kinds, has_lost } = min_values::keep(facts, merged, &demands);
     let kinds = prune::prune(kinds);
-    problem.universe.has_every_choice &= !has_lost;
+    problem.universe.has_every_choice &= !has_lost && !supplies.has_lost;
     let rows: Vec<Vec<u64>> = kinds.iter().map(|kind| kind.room.clone()).collect();
     problem.allocatable = matrix(&rows, problem.resources.len());
     problem.kinds = kinds;
@@ -296,6 +319,14 @@ fn add_kinds(problem: &mut Problem<'_>) {
         problem.tiers.push(tiers.into_iter().collect());
         problem.usable.push(usable);
     }
+}
+
+/// Each launch is for a pod at least.
+fn most_launches(problem: &Problem<'_>) -> u64 {
+    let launching = problem.groups.iter().filter(|group| group.launches);
+    launching
+        .map(|group| u64::try_from(group.pods.len()).unwrap_or(u64::MAX))
+        .sum()
 }
 
 fn usable(problem: &Problem<'_>, group: usize) -> FixedBitSet {

@@ -1,7 +1,7 @@
 //! Bins that no packing can tell apart become one kind; kinds that another beats are dropped.
 //!
 //! A kind is beaten by one of the same weight that is no dearer, has no less room, serves no fewer profiles, is not
-//! limited in number, draws no more on any limit and is of the same part. An optimal plan never needs a beaten kind; the plan's
+//! limited in number unless the two share one number, draws no more on any limit and is of the same part. An optimal plan never needs a beaten kind; the plan's
 //! alternatives still come from all bins.
 
 use std::collections::BTreeMap;
@@ -143,7 +143,7 @@ pub fn prune(mut kinds: Vec<Kind>) -> Vec<Kind> {
 fn beats(one: &Kind, two: &Kind) -> bool {
     one.tier == two.tier
         && one.part == two.part
-        && one.supply.is_none()
+        && (one.supply.is_none() || one.supply == two.supply)
         && resources::fits(&two.room, &one.room)
         && (one.usage.is_empty() || one.pool == two.pool && resources::fits(&one.usage, &two.usage))
         && two.profiles.is_subset(&one.profiles)

@@ -1,17 +1,18 @@
 //! Why a node pool can't take a pod: the step that excludes the last of its nodes to come, with the figures.
 //!
 //! The steps, in order: the pool itself, taints, requirements (the zone apart), rules about other pods and volumes,
-//! resources, DaemonSets, offerings, minValues, limits. Works from the snapshot, since the problem no longer holds what was excluded.
+//! resources, DaemonSets, offerings, minValues, limits, subnets. Works from the snapshot, since the problem no longer holds what was excluded.
 
 mod about_pods;
 mod scarce;
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::explain::{Constraint, Reason};
 use crate::model::instance_type::{HOSTNAME_LABEL, INSTANCE_TYPE_LABEL, InstanceType, ZONE_LABEL};
+use crate::model::name::ZoneName;
 use crate::model::node_pool::NodePool;
 use crate::model::offering::Offering;
 use crate::model::pod::PodSpec;
@@ -20,6 +21,7 @@ use crate::model::resources::{Amount, ResourceName, Resources};
 use crate::model::snapshot::Snapshot;
 
 use super::group::Profile;
+use super::rules::subnets::Addresses;
 use super::rules::{offerings, requirements, taints, volumes};
 use super::universe::open_keys;
 use scarce::{limited, too_few_values};
@@ -33,6 +35,15 @@ struct Candidate<'a> {
     at: usize,
 }
 
+/// What subnets have, and what launches take of it.
+#[derive(Clone, Copy)]
+pub struct Subnets<'a> {
+    /// Nodes that they have addresses for.
+    pub addresses: &'a Addresses<'a>,
+    /// Nodes that are launched in each zone.
+    pub taken: &'a BTreeMap<&'a ZoneName, u64>,
+}
+
 /// One node pool, ready to say why it can't take pods.
 ///
 /// A dump may hold thousands of kinds of refused pods: what only depends on the pool is worked out once. It takes some
@@ -42,6 +53,7 @@ pub struct PoolRefusals<'a> {
     pool: &'a NodePool,
     /// What the plan's own launches take from the pool's allowance, counter by counter.
     spent: &'a [u64],
+    subnets: Option<Subnets<'a>>,
     candidates: OnceCell<Vec<Candidate<'a>>>,
     /// What DaemonSets take of each candidate.
     overheads: OnceCell<Vec<Resources>>,
@@ -55,9 +67,17 @@ impl<'a> PoolRefusals<'a> {
             snapshot,
             pool,
             spent,
+            subnets: None,
             candidates: OnceCell::new(),
             overheads: OnceCell::new(),
         }
+    }
+
+    /// The same where subnets limit what is launched.
+    #[must_use]
+    pub fn beside(mut self, subnets: Subnets<'a>) -> Self {
+        self.subnets = Some(subnets);
+        self
     }
 
     /// The constraint by which the pool can't take one more pod of these, whose places `profile` narrows.
@@ -122,7 +142,14 @@ impl<'a> PoolRefusals<'a> {
             return (Constraint::MinValues, detail);
         }
         let limited = limited(self.snapshot, pool, &buyable, self.spent);
+        let by_subnets = || {
+            let Subnets { addresses, taken } = self.subnets?;
+            let zones: BTreeSet<&ZoneName> = buyable.iter().map(|one| &one.offering.zone).collect();
+            let shortage = addresses.shortage(self.snapshot, &zones, taken);
+            shortage.map(|detail| (Constraint::Subnet, detail))
+        };
         limited
+            .or_else(by_subnets)
             .or_else(|| about_pods::left_over(spec))
             .unwrap_or_else(|| {
                 let detail = format!("no {} is left to launch", smallest.instance_type.name);

@@ -13,6 +13,7 @@ use super::node::Node;
 use super::node_pool::{MinValuesPolicy, NodeClass, NodePool};
 use super::objective::Objective;
 use super::pod::{DaemonSet, Pod, PodPlace};
+use super::subnet::Subnet;
 use super::time::Timestamp;
 
 /// Version of the serialised form; raised whenever its meaning changes.
@@ -45,6 +46,12 @@ pub struct SnapshotParts {
     pub pods: Vec<Pod>,
     /// What to minimise.
     pub objective: Objective,
+    /// Subnets, ordered by id. Where there are any, every launch takes its addresses from one of its zone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub subnets: Vec<Subnet>,
+    /// Addresses that a node takes when it starts; `None`: as many as it has pod slots.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub addresses_per_node: Option<u64>,
     /// How minValues of the NodePools are meant.
     #[serde(default)]
     pub min_values_policy: MinValuesPolicy,
@@ -103,6 +110,7 @@ impl SnapshotParts {
         self.nodes.sort_by(|one, two| one.name.cmp(&two.name));
         self.daemon_sets.sort_by(|one, two| one.name.cmp(&two.name));
         self.pods.sort_by(|one, two| one.name.cmp(&two.name));
+        self.subnets.sort_by(|one, two| one.id.cmp(&two.id));
         for class in self.node_classes.values_mut() {
             class.instance_types.sort_by(|one, two| one.name.cmp(&two.name));
             refuse_twice(
@@ -119,6 +127,7 @@ impl SnapshotParts {
             "daemon set",
             self.daemon_sets.iter().map(|daemon_set| &daemon_set.name),
         )?;
+        refuse_twice("subnet", self.subnets.iter().map(|subnet| &subnet.id))?;
         refuse_twice("pod", self.pods.iter().map(|pod| &pod.name))?;
         self.refuse_dangling()?;
         Ok(Snapshot { parts: self })

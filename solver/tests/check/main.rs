@@ -10,6 +10,7 @@ mod orders;
 mod places;
 mod room;
 mod spread;
+mod subnets;
 mod values;
 
 use dovetail_solver::check::{Rule, check};

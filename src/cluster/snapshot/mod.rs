@@ -8,11 +8,13 @@ mod nodes;
 mod pods;
 mod pools;
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use dovetail_solver::model::node_pool::MinValuesPolicy;
 use dovetail_solver::model::plan::Gap;
 use dovetail_solver::model::snapshot::{Snapshot, SnapshotError, SnapshotParts};
+use dovetail_solver::model::subnet::Subnet;
 use dovetail_solver::model::time::Timestamp;
 use thiserror::Error;
 
@@ -131,6 +133,8 @@ pub fn freeze(index: &Index, options: &FreezeOptions) -> Result<Frozen, FreezeEr
         daemon_sets,
         pods,
         objective: policies.objective,
+        subnets: subnets(index, &catalogue),
+        addresses_per_node: catalogue.addresses_per_node(),
         min_values_policy: options.min_values_policy,
     }
     .freeze()?;
@@ -142,6 +146,25 @@ pub fn freeze(index: &Index, options: &FreezeOptions) -> Result<Frozen, FreezeEr
         time_budget: policies.time_budget,
         gap: policies.gap,
     })
+}
+
+/// The Catalog's subnets; where the node classes say which they use and the Catalog knows any of those, only those.
+fn subnets(index: &Index, catalogue: &Catalogue) -> Vec<Subnet> {
+    let classes = index.node_classes().values();
+    let listed: BTreeSet<&str> = classes
+        .flat_map(|stored| &stored.object.status)
+        .flat_map(|status| status.subnets.iter().map(|subnet| subnet.id.as_str()))
+        .collect();
+    let known = catalogue.subnets();
+    let is_listed = |id: &str| listed.contains(id);
+    let all = !known.iter().any(|subnet| is_listed(&subnet.id));
+    let used = known.iter().filter(|subnet| all || is_listed(&subnet.id));
+    used.map(|subnet| Subnet {
+        id: subnet.id.clone(),
+        zone: subnet.zone.clone(),
+        free_addresses: subnet.free_addresses,
+    })
+    .collect()
 }
 
 /// The catalogue to plan with, and why this one.

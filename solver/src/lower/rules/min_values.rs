@@ -7,7 +7,7 @@
 //! place by this rule only where too few values hold it alone.
 //!
 //! Companions have the same chosen labels and are of the same part: rules across nodes count them where their launch counts.
-//! Offers that are limited in number are no companions, since their number is booked for first choices.
+//! Offers of another limited number are no companions, since numbers are booked for first choices.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -242,7 +242,7 @@ impl<'u> Chooser<'u> {
             };
             if !kept.iter().any(has_place) && self.is_reachable(&has_place) {
                 kept.extend(firsts.iter().filter(|kind| has_place(kind)).find_map(|kind| {
-                    let allowed = |other: &Kind| has_place(other);
+                    let allowed = |other: &Kind| may_join(kind, other) && has_place(other);
                     let companions = self.nearest(kind, &allowed)?;
                     Some(self.with(kind, &companions))
                 }));
@@ -252,10 +252,10 @@ impl<'u> Chooser<'u> {
     }
 
     /// Takes profiles from kinds of places where too few values admit them, limited offers counted: whatever the
-    /// companions there are, a launch for them can't have enough. Limited offers are no companions from here on.
+    /// companions there are, a launch for them can't have enough.
     fn drop_hopeless_profiles(&mut self) {
         let several_places = self.candidates.len() > 1;
-        for candidates in self.candidates.values_mut() {
+        for candidates in self.candidates.values() {
             let mut of_profiles: BTreeMap<usize, Values> = BTreeMap::new();
             for candidate in candidates.iter() {
                 for profile in self.kinds[candidate.kind].profiles.ones() {
@@ -274,7 +274,6 @@ impl<'u> Chooser<'u> {
                     profiles.remove(*hopeless);
                 }
             }
-            candidates.retain(|candidate| self.kinds[candidate.kind].supply.is_none());
         }
     }
 
@@ -294,18 +293,22 @@ impl<'u> Chooser<'u> {
         // The first in this order at which there are enough values.
         let enough = |order: &[usize]| {
             let mut values = Values(own.0.clone());
-            order.iter().map(|at| &candidates[*at]).find(|candidate| {
+            let all = order.iter().map(|at| &candidates[*at]);
+            let mut joining = all.filter(|candidate| may_join(kind, &self.kinds[candidate.kind]));
+            joining.find(|candidate| {
                 values.add(candidate);
                 values.is_enough(&self.needs)
             })
         };
-        for (at, order) in orders.by_room.iter().enumerate() {
-            if let Some(last) = enough(order) {
+        let rooms: Vec<_> = orders.by_room.iter().map(|order| enough(order)).collect();
+        let usages: Vec<_> = orders.by_usage.iter().map(|order| enough(order)).collect();
+        for (at, last) in rooms.into_iter().enumerate() {
+            if let Some(last) = last {
                 kind.room[at] = kind.room[at].min(self.kinds[last.kind].room[at]);
             }
         }
-        for (at, order) in orders.by_usage.iter().enumerate() {
-            if let Some(last) = enough(order) {
+        for (at, last) in usages.into_iter().enumerate() {
+            if let Some(last) = last {
                 kind.usage[at] = kind.usage[at].max(self.kinds[last.kind].usage[at]);
             }
         }
@@ -329,7 +332,8 @@ impl<'u> Chooser<'u> {
             return Vec::new();
         }
         let whole = |other: &Kind| {
-            kind.profiles.is_subset(&other.profiles)
+            may_join(kind, other)
+                && kind.profiles.is_subset(&other.profiles)
                 && resources::fits(&kind.room, &other.room)
                 && resources::fits(&other.usage, &kind.usage)
         };
@@ -345,7 +349,7 @@ impl<'u> Chooser<'u> {
             if versions.iter().any(|version| version.profiles.contains(profile)) {
                 continue;
             }
-            let admits = |other: &Kind| other.profiles.contains(profile);
+            let admits = |other: &Kind| may_join(kind, other) && other.profiles.contains(profile);
             if let Some(companions) = self.nearest(kind, &admits) {
                 versions.push(self.with(kind, &companions));
             }
@@ -419,6 +423,12 @@ impl<'u> Chooser<'u> {
         result.companions.sort_unstable();
         result
     }
+}
+
+/// Whether a companion is limited in number no further than its kind is: numbers are booked for first choices, and a
+/// companion in the same zone draws on the same.
+fn may_join(kind: &Kind, other: &Kind) -> bool {
+    other.supply.is_none() || other.supply == kind.supply
 }
 
 fn place<'u>(universe: &'u Universe<'_>, kind: &Kind, bin: usize) -> Place<'u> {

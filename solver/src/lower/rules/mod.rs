@@ -10,6 +10,7 @@ pub mod overhead;
 pub mod pod_affinity;
 pub mod requirements;
 pub mod resources;
+pub mod subnets;
 pub mod taints;
 pub mod topology_spread;
 pub mod volumes;

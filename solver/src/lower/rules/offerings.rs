@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use crate::model::instance_type::{
     CAPACITY_TYPE_LABEL, INSTANCE_TYPE_LABEL, InstanceType, RESERVATION_LABEL, ZONE_LABEL,
 };
+use crate::model::name::ZoneName;
 use crate::model::node::Node;
 use crate::model::offering::{CapacityType, Offering};
 use crate::model::snapshot::Snapshot;
@@ -26,18 +27,31 @@ pub struct Supplies {
     /// How many may be launched, by index.
     pub left: Vec<u64>,
     index: BTreeMap<(String, Offering), usize>,
+    /// Supplies of zones of which the subnets have few addresses.
+    zones: BTreeMap<ZoneName, usize>,
+    /// Whether a limited offer was given less of its zone than it might have had: each draws on one supply only.
+    pub has_lost: bool,
 }
 
 impl Supplies {
-    /// The index of a limited offer; the same offer has the same index in every node pool.
+    /// Nodes of a zone are limited in number, whatever their offer.
+    pub fn limit_zone(&mut self, zone: &ZoneName, nodes: u64) {
+        self.zones.insert(zone.clone(), self.left.len());
+        self.left.push(nodes);
+    }
+
+    /// The index of a limited offer, or of its zone; the same offer has the same index in every node pool.
     pub fn of(
         &mut self,
         snapshot: &Snapshot,
         instance_type: &InstanceType,
         offering: &Offering,
     ) -> Option<usize> {
-        let limit = offering.limit?;
-        let left = &mut self.left;
+        let of_zone = self.zones.get(&offering.zone).copied();
+        let Some(limit) = offering.limit else {
+            return of_zone;
+        };
+        let (left, has_lost) = (&mut self.left, &mut self.has_lost);
         let key = (instance_type.name.to_string(), offering.clone());
         Some(*self.index.entry(key).or_insert_with(|| {
             let holding = snapshot
@@ -45,7 +59,13 @@ impl Supplies {
                 .iter()
                 .filter(|node| holds(node, instance_type, offering));
             let held = u64::try_from(holding.count()).unwrap_or(u64::MAX);
-            left.push(u64::from(limit).saturating_sub(held));
+            let mut own = u64::from(limit).saturating_sub(held);
+            if let Some(zone) = of_zone {
+                own = own.min(left[zone]);
+                left[zone] -= own;
+                *has_lost = true;
+            }
+            left.push(own);
             left.len() - 1
         }))
     }

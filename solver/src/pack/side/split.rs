@@ -244,6 +244,7 @@ impl Subs {
             groups: self.groups(problem, &profiles),
             demand,
             profiles: profiles.by_origin(|profile| problem.profiles[profile].clone()),
+            addresses: problem.addresses.clone(),
             universe: problem.universe.clone(),
             compatible: profiles.by_origin(|profile| problem.compatible[profile].clone()),
             parts: problem.parts.clone(),
