@@ -151,7 +151,7 @@ fn number(name: &str, otherwise: u64) -> u64 {
 }
 
 #[test]
-#[ignore = "the planner doesn't know the rules about other pods, ports and volumes yet"]
+#[ignore = "two kinds of failure it found are mended, a third is open: until it passes, run it by hand"]
 fn no_scheduler_disagrees_with_a_plan() {
     let (first, cases) = (number("FIRST", 0), number("CASES", CASES));
     let next = AtomicU64::new(first);
