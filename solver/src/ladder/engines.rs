@@ -8,7 +8,6 @@ use crate::pack::effort::Share;
 use crate::pack::filler::Filler;
 use crate::pack::memory::Memory;
 use crate::pack::merged::MOST_GROUPS;
-#[cfg(feature = "highs")]
 use crate::pack::search;
 
 use super::Ladder;

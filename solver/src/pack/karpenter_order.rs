@@ -2,11 +2,11 @@
 //!
 //! Pods by CPU, then memory, largest first (the order of the groups). Each tries existing nodes, then the open node
 //! with the fewest pods, then a new node of the heaviest pool. An open node keeps every kind that still holds its
-//! pods and costs what the cheapest of them does ([`nodes`], [`shapes`]). Pods of one group are placed together: what is computed once
+//! pods and costs what the cheapest of them does (`nodes`, `shapes`). Pods of one group are placed together: what is computed once
 //! for a group and a node then serves all of them, and the order of placement is the same as pod by pod.
 //!
 //! Where rows span nodes, a node's kinds are all of one part, and a group that such rows know is first shared out over the
-//! parts ([`domains`]). Who wants to be near or beside others comes after those; who has found no place by then tries again
+//! parts (`domains`). Who wants to be near or beside others comes after those; who has found no place by then tries again
 //! as long as that helps.
 //!
 //! Promises: every row is kept that an empty packing keeps. Doesn't promise that every pod is placed that could be.
