@@ -24,6 +24,7 @@ const SPLIT: Share = Share {
     hundredths: 60,
 };
 /// For the same in the end.
+#[cfg(feature = "highs")]
 const LAST: Share = Share {
     hundredths: 100,
     ..SPLIT
