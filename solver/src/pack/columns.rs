@@ -9,6 +9,7 @@
 //!
 //! Papers: papers.md, 1, 2, 9 and 12.
 
+use super::float;
 use crate::lower::Problem;
 use crate::lp::run::{Refused, Simplex};
 
@@ -51,11 +52,6 @@ const TOLERATED: f64 = 1.0 + CLOSE_ENOUGH / 3.0;
 
 /// The share by which the relaxation's cost may be too high by rounding: HiGHS' own tolerance on duals.
 const ROUNDING: f64 = 1e-7;
-
-#[expect(clippy::cast_precision_loss, reason = "guidance only")]
-fn float(amount: u64) -> f64 {
-    amount as f64
-}
 
 /// What generating led to.
 #[derive(Debug)]

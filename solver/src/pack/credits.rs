@@ -12,6 +12,7 @@
 //!
 //! Paper: papers.md, 2.
 
+use super::float;
 use crate::lower::Problem;
 use crate::lower::rules::resources;
 
@@ -56,14 +57,6 @@ pub fn settled(
     }
     credits += savings(problem, &mut knapsack, &groups, &worth, &counts);
     Some(farley.less(credits))
-}
-
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "credits are raised by more than this loses"
-)]
-fn float(amount: u64) -> f64 {
-    amount as f64
 }
 
 /// What pods on the rooms of a volume may be worth, in micro-dollars; without end where that is no number.

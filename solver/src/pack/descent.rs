@@ -17,7 +17,7 @@ use super::master::{Master, Pattern, Relaxed};
 use super::random::Random;
 use super::reserve::Reserve;
 use super::valuation::Valuation;
-use super::{Filling, Launched};
+use super::{Filling, Launched, float};
 
 /// Levels this near to a whole number are one; what is used less than this isn't used.
 const NEAR: f64 = 1e-6;
@@ -118,11 +118,6 @@ pub struct Descent<'d, 'a> {
     pub whim: Whim,
     /// Micro-dollars that it has to stay below; it ends where it hardly can.
     pub ceiling: f64,
-}
-
-#[expect(clippy::cast_precision_loss, reason = "guidance only")]
-fn float(amount: u64) -> f64 {
-    amount as f64
 }
 
 impl Descent<'_, '_> {

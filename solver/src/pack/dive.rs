@@ -24,7 +24,7 @@ use super::merged::MOST_GROUPS;
 use super::random::Random;
 use super::reserve::Reserve;
 use super::side::node::rules;
-use super::{Filling, Launched, Packing, credits, density, downsize};
+use super::{Filling, Launched, Packing, credits, density, downsize, float};
 
 /// Dives in vain after which there are no more: the effort mostly ends before, and where dives are that quick the sixtieth
 /// whim is much like those before it.
@@ -269,11 +269,6 @@ struct Dives<'f, 'a> {
     floor: u64,
     /// Cost of the cheapest so far.
     ceiling: u64,
-}
-
-#[expect(clippy::cast_precision_loss, reason = "guidance only")]
-fn float(amount: u64) -> f64 {
-    amount as f64
 }
 
 impl Dives<'_, '_> {

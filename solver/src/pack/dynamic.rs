@@ -13,6 +13,7 @@
 
 use super::Filling;
 use super::effort::Effort;
+use super::float;
 use super::knapsack::{Answer, CLOSE, Item, OUTWARD, ranked, worth};
 use super::packed::Packed;
 
@@ -76,14 +77,6 @@ struct Programme<'a> {
     looks: u64,
     /// Pairs of what is left of the last resource and value, none below another: less left, more value.
     front: Vec<(u128, f64)>,
-}
-
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "bounds are raised by more than this loses"
-)]
-fn float(amount: u64) -> f64 {
-    amount as f64
 }
 
 /// The best filling if any is worth more than `floor`, and what none exceeds; `None` after `most` states, when the

@@ -12,6 +12,7 @@
 
 use super::Filling;
 use super::effort::Effort;
+use super::float;
 use super::random::Random;
 
 /// Rounds of fitting after each use. Half as many do nearly as well, and the first dives of all know more than that.
@@ -22,11 +23,6 @@ const NOISE: f64 = 0.2;
 const STEEPEST: f64 = 20.0;
 /// Terms of the fit that take the time of one unit of effort: each is an exponential.
 const TERMS_A_UNIT: u64 = 2;
-
-#[expect(clippy::cast_precision_loss, reason = "guidance only")]
-fn float(amount: u64) -> f64 {
-    amount as f64
-}
 
 /// The fillings that may be used.
 pub struct Even<'a> {

@@ -3,6 +3,7 @@
 //! Several orders are tried, since none is best everywhere: largest first, most valuable for its share of the node
 //! first, CPU-heavy first, memory-heavy first, and one that looks at what the room left over has most of.
 
+use super::float;
 use crate::lower::Problem;
 use crate::lower::rules::resources;
 use crate::lower::side::Place;
@@ -37,14 +38,6 @@ impl Orders {
             order.retain(|group| is_left(*group));
         }
     }
-}
-
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "guidance only: what fits is decided in integers"
-)]
-fn float(amount: u64) -> f64 {
-    amount as f64
 }
 
 impl<'a> Filler<'a> {

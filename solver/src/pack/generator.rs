@@ -9,6 +9,7 @@
 //!
 //! Papers: papers.md, 1 and 9.
 
+use super::float;
 use fixedbitset::FixedBitSet;
 
 use crate::lower::Problem;
@@ -123,14 +124,6 @@ pub struct Generator<'a> {
     pub(super) nothing_launched: Ledger,
     /// Of the next search: each goes another way.
     seed: u64,
-}
-
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "bounds are raised by more than this loses"
-)]
-fn float(amount: u64) -> f64 {
-    amount as f64
 }
 
 /// Kinds that a group may go to: of its heaviest pools.

@@ -9,6 +9,7 @@
 //!
 //! Papers: papers.md, 1 and 9.
 
+use super::float;
 use std::collections::BTreeMap;
 
 use crate::lower::rules::resources;
@@ -109,14 +110,6 @@ struct Choice {
 #[derive(Debug, Default)]
 pub struct Knapsack {
     relaxation: Relaxation,
-}
-
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "bounds are raised by more than this loses"
-)]
-fn float(amount: u64) -> f64 {
-    amount as f64
 }
 
 /// The Lagrangian bound of some multipliers on the worth of a room: valid whatever they are, as long as none is negative.

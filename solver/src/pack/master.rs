@@ -6,6 +6,7 @@
 //!
 //! Papers: papers.md, 1 and 4.
 
+use super::float;
 use std::collections::BTreeSet;
 
 use crate::lower::Problem;
@@ -52,14 +53,6 @@ pub struct Master<'a> {
     patterns: Vec<Pattern>,
     known: BTreeSet<Pattern>,
     usable: Vec<bool>,
-}
-
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "the program only suggests; plans are built in integers"
-)]
-fn float(amount: u64) -> f64 {
-    amount as f64
 }
 
 impl<'a> Master<'a> {

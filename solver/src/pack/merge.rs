@@ -6,6 +6,7 @@
 //!
 //! Promises: clusters partition the groups given; the same values give the same clusters whatever pods are called.
 
+use super::float;
 use std::collections::{BTreeMap, BinaryHeap};
 
 use fixedbitset::FixedBitSet;
@@ -19,14 +20,6 @@ const MERGED_COLUMNS: usize = 2;
 
 /// Groups taken together, ordered.
 pub type Cluster = Vec<usize>;
-
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "guidance only: nothing rests on which groups are merged"
-)]
-fn float(amount: u64) -> f64 {
-    amount as f64
-}
 
 /// By profile: the first profile that the same kinds and rooms are open to.
 #[must_use]

@@ -23,7 +23,7 @@ use super::effort::Effort;
 use super::filler::Filler;
 use super::ledger::Ledger;
 use super::merge::{Cluster, clusters};
-use super::{Filling, Launched, Packing};
+use super::{Filling, Launched, Packing, float};
 
 /// Groups up to which a problem is packed as it is: bin packing with a few hundred truly different requests must not be
 /// merged to death.
@@ -40,14 +40,6 @@ pub struct Merged<'a> {
     pub problem: Problem<'a>,
     /// By group of it: the groups it stands for.
     members: Vec<Cluster>,
-}
-
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "guidance only: what fits is decided in integers"
-)]
-fn float(amount: u64) -> f64 {
-    amount as f64
 }
 
 fn number(count: usize) -> u64 {

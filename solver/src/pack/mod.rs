@@ -65,6 +65,15 @@ use std::collections::BTreeMap;
 use crate::lower::Problem;
 use crate::lower::rules::resources;
 
+/// A number or an amount as a float, exact up to 2⁵³. Floats guide, or bound with what rounding loses counted against them.
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "what is decided is decided in integers, and bounds are raised by more than this loses"
+)]
+pub(crate) fn float(amount: u64) -> f64 {
+    amount as f64
+}
+
 /// Pods on one node: group and how many of it, ordered by group, no count zero.
 pub type Filling = Vec<(usize, u64)>;
 

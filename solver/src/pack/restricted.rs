@@ -22,7 +22,7 @@ use super::ledger::Ledger;
 use super::master::{Master, Pattern};
 use super::mip::{self, Failure, whole};
 use super::side::verdict;
-use super::{Filling, Launched, Packing};
+use super::{Filling, Launched, Packing, float};
 
 /// Fillings that the program may choose from beside those of packings. More of them take the tree's time and hardly ever
 /// help.
@@ -250,14 +250,6 @@ impl<'a> Restricted<'a> {
         };
         mip::settled(self.problem, packing)
     }
-}
-
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "only chooses what the program may choose from"
-)]
-fn float(amount: u64) -> f64 {
-    amount as f64
 }
 
 /// A level of the relaxation as a number of nodes.

@@ -20,7 +20,7 @@ use super::lower_bound::attainable;
 use super::side::node::rules;
 use super::side::verdict;
 use super::valuation::Valuation;
-use super::{Filling, Launched, Packing};
+use super::{Filling, Launched, Packing, float};
 
 /// Fillings to choose from beyond which there is no use: nodes needn't be all that full then, and other engines do well.
 const MOST_FILLINGS: usize = 5_000;
@@ -39,11 +39,6 @@ pub struct Shares {
     pub find: Share,
     /// For choosing.
     pub choose: Share,
-}
-
-#[expect(clippy::cast_precision_loss, reason = "guidance only")]
-fn float(amount: u64) -> f64 {
-    amount as f64
 }
 
 /// The pods that a packing launches nodes for on nodes that cost the least that its bound admits, from the values of the

@@ -8,6 +8,7 @@
 //!
 //! Promises: every filling it hands out fits, in integers; seeded, so the same again.
 
+use super::float;
 use crate::lower::rules::resources;
 
 use super::knapsack::Item;
@@ -30,14 +31,6 @@ pub struct Swaps<'a> {
     value: f64,
     random: Random,
     looks: u64,
-}
-
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "guidance only: what fits is decided in integers"
-)]
-fn float(amount: u64) -> f64 {
-    amount as f64
 }
 
 impl<'a> Swaps<'a> {

@@ -1,6 +1,7 @@
 //! What pods are worth and what nodes cost while columns are generated, in micro-dollars per hour, and what a filling has
 //! to keep to besides the room.
 
+use super::float;
 use crate::lower::Problem;
 
 use super::knapsack::Conflicts;
@@ -31,14 +32,6 @@ pub struct Valuation {
     pub values: Vec<f64>,
     /// By kind: what one node costs, more than nothing.
     pub costs: Vec<f64>,
-}
-
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "bounds are raised by more than this loses"
-)]
-fn float(amount: u64) -> f64 {
-    amount as f64
 }
 
 impl Valuation {

@@ -12,6 +12,7 @@
 
 use super::Filling;
 use super::effort::Effort;
+use super::float;
 use super::generator::Generator;
 use super::knapsack::{Item, OUTWARD, Ranked, ranked, worth};
 use super::master::Pattern;
@@ -25,11 +26,6 @@ const ROUNDING: f64 = 1e-7;
 const LOOKS_A_UNIT: u64 = 10;
 /// Looks between two counts of the effort: a tenth of a millisecond.
 const COUNT_EVERY: u64 = 20_000;
-
-#[expect(clippy::cast_precision_loss, reason = "guidance only")]
-fn float(amount: u64) -> f64 {
-    amount as f64
-}
 
 impl Generator<'_> {
     /// All fillings that lose no more than a slack in micro-dollars, of kinds than which no cheaper one holds them; `None`

@@ -11,7 +11,7 @@ use crate::lower::Problem;
 use crate::lower::side::Place;
 use crate::lp::run::Refused;
 use crate::pack::effort::Effort;
-use crate::pack::{Filling, Packing};
+use crate::pack::{Filling, Packing, float};
 
 use super::generate::Generator;
 use super::linear::Linear;
@@ -287,9 +287,4 @@ impl Dive<'_, '_> {
 )]
 fn whole(level: f64) -> u64 {
     level as u64
-}
-
-#[expect(clippy::cast_precision_loss, reason = "guidance only")]
-fn float(amount: u64) -> f64 {
-    amount as f64
 }

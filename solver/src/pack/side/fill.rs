@@ -4,6 +4,7 @@
 //! the cap at its value with a share of that column, beyond it without one at its value less what the excess costs.
 //! A column for the group then keeps the two from being more than its pods. Conflicts the search keeps itself.
 
+use crate::pack::float;
 use std::collections::BTreeMap;
 
 use fixedbitset::FixedBitSet;
@@ -264,9 +265,4 @@ fn under(cap: &Cap, ways: Vec<Way>, columns: usize) -> Vec<Way> {
     }
     put.extend(beyond);
     put
-}
-
-#[expect(clippy::cast_precision_loss, reason = "far below what floats hold exactly")]
-fn float(micros: u64) -> f64 {
-    micros as f64
 }

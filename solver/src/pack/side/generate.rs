@@ -11,6 +11,7 @@ use crate::lower::side::Place;
 use crate::lp::run::{Refused, Simplex};
 use crate::pack::Filling;
 use crate::pack::effort::Effort;
+use crate::pack::float;
 
 use super::bound::{Bound, Values};
 use super::fill::Filler;
@@ -241,11 +242,6 @@ impl<'a> Generator<'a> {
 fn between(one: &[f64], two: &[f64], share: f64) -> Vec<f64> {
     let both = one.iter().zip(two);
     both.map(|(one, two)| share * one + (1.0 - share) * two).collect()
-}
-
-#[expect(clippy::cast_precision_loss, reason = "guidance only")]
-fn float(amount: u64) -> f64 {
-    amount as f64
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use crate::lower::side::{Excess, Place};
 use crate::lp::run::{Column, Refused, Run, Simplex, Status};
 use crate::lp::solver::Solver;
 use crate::pack::effort::Effort;
-use crate::pack::{Filling, Launched, Packing};
+use crate::pack::{Filling, Launched, Packing, float};
 
 use super::linear::Linear;
 use super::verdict;
@@ -85,14 +85,6 @@ pub struct Program<'a> {
     first_pattern: usize,
     patterns: Vec<Pattern>,
     known: BTreeSet<Pattern>,
-}
-
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "the program only suggests; packings are built in integers"
-)]
-fn float(amount: u64) -> f64 {
-    amount as f64
 }
 
 #[expect(

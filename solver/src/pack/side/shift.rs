@@ -7,7 +7,7 @@
 use crate::lower::Problem;
 use crate::lower::rules::resources;
 use crate::lower::side::{Place, Places};
-use crate::pack::{Filling, Launched, Packing};
+use crate::pack::{Filling, Launched, Packing, float};
 
 use super::group_parts::Parts;
 use super::node::OnNode;
@@ -47,11 +47,6 @@ pub fn shifts(problem: &Problem<'_>, packing: &Packing) -> Vec<Shift> {
     }
     shifts.sort_by(|one, two| two.saving.total_cmp(&one.saving));
     shifts
-}
-
-#[expect(clippy::cast_precision_loss, reason = "guidance only")]
-fn float(amount: u64) -> f64 {
-    amount as f64
 }
 
 fn add_pairs(
