@@ -174,8 +174,7 @@ impl<'a> Ladder<'a> {
 
     /// Nodes that the best packing launches.
     fn launches(&self) -> u64 {
-        let launched = self.incumbent().into_iter().flat_map(|best| &best.launched);
-        launched.map(|launched| launched.count).sum()
+        self.incumbent().map_or(0, Packing::launches)
     }
 
     fn incumbent(&self) -> Option<&Packing> {

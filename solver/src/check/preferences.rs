@@ -15,7 +15,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::instance_type::{CAPACITY_TYPE_LABEL, HOSTNAME_LABEL, ZONE_ID_LABEL, ZONE_LABEL};
-use crate::model::node::Node;
 use crate::model::pod::PodSpec;
 use crate::model::requirement::Labels;
 use crate::model::rules::{PodTerm, TopologySpread};
@@ -26,6 +25,7 @@ use super::launches::Launches;
 use super::placement::Placed;
 use super::prospect::Prospect;
 use super::sites::Sites;
+use super::topology_spread::tolerates;
 use super::world::World;
 
 /// Whether any pod wishes anything of other pods.
@@ -180,17 +180,6 @@ fn may_use(sites: &Sites<'_, '_>, spec: &PodSpec, site: usize) -> bool {
         spec.admits_node(&prospect.labels, None)
             && first_untolerated(&prospect.pool.taints, &spec.tolerations).is_none()
     })
-}
-
-/// A cordoned node carries a taint that says so, whoever reads it.
-fn tolerates(spec: &PodSpec, node: &Node) -> bool {
-    let cordoned = node.unschedulable.then(|| Taint {
-        key: "node.kubernetes.io/unschedulable".to_owned(),
-        value: String::new(),
-        effect: TaintEffect::NoSchedule,
-    });
-    first_untolerated(&node.taints, &spec.tolerations).is_none()
-        && first_untolerated(cordoned.as_slice(), &spec.tolerations).is_none()
 }
 
 fn label<'s>(sites: &'s Sites<'_, '_>, site: usize, key: &str) -> Option<&'s str> {

@@ -312,7 +312,7 @@ fn eligible_nodes(sites: &Sites<'_, '_>, constraint: &Constraint<'_>) -> FixedBi
 }
 
 /// A cordoned node carries a taint that says so, whoever reads it.
-fn tolerates(spec: &PodSpec, node: &Node) -> bool {
+pub(super) fn tolerates(spec: &PodSpec, node: &Node) -> bool {
     let cordoned = node.unschedulable.then(|| Taint {
         key: "node.kubernetes.io/unschedulable".to_owned(),
         value: String::new(),

@@ -158,7 +158,7 @@ impl<'a> Ladder<'a> {
         let Some(best) = self.incumbent().cloned().filter(|_| !self.is_done()) else {
             return;
         };
-        let nodes: u64 = best.launched.iter().map(|launched| launched.count).sum();
+        let nodes = best.launches();
         let least = self.looks();
         let share = COMPACT.times(self.options.thoroughness);
         if nodes > compact::MOST_NODES || !self.effort.begin(share, least) {

@@ -72,7 +72,7 @@ impl Ladder<'_> {
                 Err(failure) => self.enter("restricted", start, Err(failure.to_string())),
             }
         }
-        let nodes: u64 = best.launched.iter().map(|launched| launched.count).sum();
+        let nodes = best.launches();
         if nodes <= compact::MOST_NODES && !self.is_done() && self.effort.begin(of_compact, least) {
             let start = self.quota.elapsed();
             match compact::improve(&part.problem, &best, &mut self.effort) {

@@ -8,7 +8,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use fixedbitset::FixedBitSet;
 
 use super::group::Profile;
-use super::rules::requirements::{is_offering_key, offering_label};
 use super::universe::Universe;
 use super::variants::mentions;
 
@@ -42,16 +41,9 @@ pub fn narrow(
             let mut all = company.daemon_sets.iter();
             all.any(|at| daemon_bins[*at].contains(bin) && is_certain(universe, &daemons[*at], bin))
         };
-        let value = |bin: usize| {
-            if is_offering_key(key) {
-                offering_label(universe.offering(bin), key)
-            } else {
-                universe.label(universe.shape(bin), key)
-            }
-        };
         let rest: Vec<usize> = bins
             .ones()
-            .filter(|bin| !company.is_at(value(*bin)) && !is_brought(*bin))
+            .filter(|bin| !company.is_at(universe.label_of_bin(*bin, key)) && !is_brought(*bin))
             .collect();
         for bin in rest {
             bins.remove(bin);

@@ -42,7 +42,7 @@ use rules::requirements::Evaluator;
 use rules::{accelerators, overhead, pod_affinity, resources, volumes};
 use running::Running;
 use selectors::Selectors;
-use side::SideRows;
+use side::{Place, SideRows};
 use topology::Topology;
 use universe::Universe;
 use wishes::Wishes;
@@ -115,6 +115,15 @@ impl Problem<'_> {
             .as_slice()
             .expect("made from rows, so in standard layout");
         &all[kind * columns..(kind + 1) * columns]
+    }
+
+    /// Room of a place: of an empty node of a kind, or what is free on a node that exists.
+    #[must_use]
+    pub fn room_of(&self, place: Place) -> &[u64] {
+        match place {
+            Place::Kind(kind) => self.room(kind),
+            Place::Room(room) => &self.rooms[room].free,
+        }
     }
 
     /// Pods of each group.
@@ -359,8 +368,7 @@ fn add_kinds(problem: &mut Problem<'_>, kinds: Vec<Kind>, supplies: Vec<u64>) {
     problem.supplies = supplies;
     for group in 0..problem.groups.len() {
         let usable = usable(problem, group);
-        let tiers: BTreeSet<usize> = usable.ones().map(|kind| problem.kinds[kind].tier).collect();
-        problem.tiers.push(tiers.into_iter().collect());
+        problem.tiers.push(prune::tiers(&problem.kinds, &usable));
         problem.usable.push(usable);
     }
 }

@@ -4,7 +4,7 @@
 //! limited in number, draws no more on any limit, is of the same part and leaves no wish unmet that the other meets. An
 //! optimal plan never needs a beaten kind; the plan's alternatives still come from all bins.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use fixedbitset::FixedBitSet;
 
@@ -138,6 +138,13 @@ pub fn merge(facts: Facts<'_>, supplies: &mut Supplies) -> Vec<Kind> {
         }
     }
     kinds
+}
+
+/// Ranks of pool weights among some kinds, the heaviest first.
+#[must_use]
+pub fn tiers(kinds: &[Kind], some: &FixedBitSet) -> Vec<usize> {
+    let tiers: BTreeSet<usize> = some.ones().map(|kind| kinds[kind].tier).collect();
+    tiers.into_iter().collect()
 }
 
 /// Drops beaten kinds and orders the rest by cost, the larger first among equals.

@@ -11,7 +11,6 @@ use crate::model::snapshot::Snapshot;
 
 use super::existing::Room;
 use super::group::Grouping;
-use super::rules::requirements::{is_offering_key, offering_label};
 use super::selectors::Selectors;
 use super::universe::Universe;
 
@@ -58,14 +57,7 @@ impl Topology {
     #[must_use]
     pub fn of(universe: &Universe<'_>, rooms: &[Room], keys: &BTreeSet<&str>) -> (Self, Vec<usize>) {
         let of_bin = |bin: usize| -> Vec<Option<&str>> {
-            let value = |key: &&str| {
-                if is_offering_key(key) {
-                    offering_label(universe.offering(bin), key)
-                } else {
-                    universe.label(universe.shape(bin), key)
-                }
-            };
-            keys.iter().map(value).collect()
+            keys.iter().map(|key| universe.label_of_bin(bin, key)).collect()
         };
         let of_room = |room: &Room| -> Vec<Option<&str>> {
             let labels = &universe.snapshot.nodes[room.node].labels;

@@ -186,6 +186,16 @@ impl<'a> Universe<'a> {
             .map(String::as_str)
     }
 
+    /// The value of a label on nodes of a bin.
+    #[must_use]
+    pub fn label_of_bin(&self, bin: usize, key: &str) -> Option<&str> {
+        if requirements::is_offering_key(key) {
+            requirements::offering_label(self.offering(bin), key)
+        } else {
+            self.label(self.shape(bin), key)
+        }
+    }
+
     /// Labels of a shape that were chosen for it and that one of the profiles asks for, or a topology.
     #[must_use]
     pub fn chosen_labels(&self, shape: &Shape, profiles: &[&Profile]) -> Labels {

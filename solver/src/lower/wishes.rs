@@ -101,6 +101,12 @@ pub struct Evenly {
 }
 
 impl Evenly {
+    /// Running pods that count on a node which is a domain of its own.
+    #[must_use]
+    pub fn there_on(&self, place: Place) -> u64 {
+        on_room(&self.there, place)
+    }
+
     /// Steps that the fullest domain is beyond what the least admits.
     #[must_use]
     pub fn steps(&self, most: u64, least: u64) -> u64 {
@@ -125,6 +131,14 @@ pub struct Company {
     pub is_near: bool,
 }
 
+/// By room, what is on it; a node to launch has nothing yet.
+fn on_room(there: &[u64], place: Place) -> u64 {
+    match place {
+        Place::Kind(_) => 0,
+        Place::Room(room) => there[room],
+    }
+}
+
 /// Pods of one domain, as a company sees them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Present {
@@ -137,6 +151,12 @@ pub struct Present {
 }
 
 impl Company {
+    /// Running pods that match on a node which is a domain of its own.
+    #[must_use]
+    pub fn there_on(&self, place: Place) -> u64 {
+        on_room(&self.there, place)
+    }
+
     /// Wishers in a domain whose wish isn't met. Away: all but the first of those that match.
     #[must_use]
     pub fn unmet(&self, present: Present) -> u64 {

@@ -164,33 +164,26 @@ impl PodRules {
         *self == Self::default()
     }
 
-    /// Selectors of all rules about other pods, preferences among them.
-    pub fn selectors(&self) -> impl Iterator<Item = &PodSelector> {
+    /// Terms of all rules about other pods, preferences among them; spreads apart.
+    fn terms(&self) -> impl Iterator<Item = &PodTerm> {
         let wishes = self
             .preferred_affinity
             .iter()
             .chain(&self.preferred_anti_affinity);
         let terms = self.affinity.iter().chain(&self.anti_affinity);
-        let of_terms = terms
-            .chain(wishes.map(|wish| &wish.wish))
-            .map(|term| &term.selector);
-        self.spread.iter().map(|spread| &spread.selector).chain(of_terms)
+        terms.chain(wishes.map(|wish| &wish.wish))
+    }
+
+    /// Selectors of all rules about other pods, preferences among them.
+    pub fn selectors(&self) -> impl Iterator<Item = &PodSelector> {
+        let of_spreads = self.spread.iter().map(|spread| &spread.selector);
+        of_spreads.chain(self.terms().map(|term| &term.selector))
     }
 
     /// Topology keys of all rules about other pods.
     pub fn topology_keys(&self) -> impl Iterator<Item = &str> {
-        let wishes = self
-            .preferred_affinity
-            .iter()
-            .chain(&self.preferred_anti_affinity);
-        let terms = self.affinity.iter().chain(&self.anti_affinity);
-        let of_terms = terms
-            .chain(wishes.map(|wish| &wish.wish))
-            .map(|term| term.topology_key.as_str());
-        self.spread
-            .iter()
-            .map(|spread| spread.topology_key.as_str())
-            .chain(of_terms)
+        let of_spreads = self.spread.iter().map(|spread| spread.topology_key.as_str());
+        of_spreads.chain(self.terms().map(|term| term.topology_key.as_str()))
     }
 }
 

@@ -89,7 +89,7 @@ struct Compact<'a> {
 impl<'a> Compact<'a> {
     /// `None` where the program can't say all that has to hold, or is too large.
     fn new(problem: &'a Problem<'a>, start: &Packing) -> Option<Self> {
-        let count: u64 = start.launched.iter().map(|launched| launched.count).sum();
+        let count = start.launches();
         if count == 0 || count > MOST_NODES || !problem.weights_are_settled() || !can_state(&problem.side) {
             return None;
         }

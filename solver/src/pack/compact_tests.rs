@@ -35,7 +35,7 @@ fn improved(problem: &Problem<'_>, start: &Packing) -> Option<Outcome> {
 }
 
 fn nodes(packing: &Packing) -> u64 {
-    packing.launched.iter().map(|launched| launched.count).sum()
+    packing.launches()
 }
 
 #[test]

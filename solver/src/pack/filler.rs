@@ -78,13 +78,6 @@ impl<'a> Filler<'a> {
         Orders(self.ranks.iter().map(sorted).collect())
     }
 
-    fn room(&self, place: Place) -> &'a [u64] {
-        match place {
-            Place::Kind(kind) => self.problem.room(kind),
-            Place::Room(room) => &self.problem.rooms[room].free,
-        }
-    }
-
     fn is_usable(&self, group: usize, place: Place) -> bool {
         match place {
             Place::Kind(kind) => self.problem.usable[group].contains(kind),
@@ -99,7 +92,7 @@ impl<'a> Filler<'a> {
     #[must_use]
     pub fn copies(&self, group: usize, place: Place) -> u64 {
         if self.is_usable(group, place) {
-            resources::copies(self.problem.request(group), self.room(place)).min(self.rules.most(
+            resources::copies(self.problem.request(group), self.problem.room_of(place)).min(self.rules.most(
                 group,
                 place,
                 &[],
@@ -129,7 +122,7 @@ impl<'a> Filler<'a> {
         }
         let groups = &orders.0[0];
         if groups.len() <= MOST_SORTED {
-            let order = self.by_share(self.room(place), groups);
+            let order = self.by_share(self.problem.room_of(place), groups);
             consider(self.in_order(place, left, &order, effort));
         }
         best
@@ -143,7 +136,7 @@ impl<'a> Filler<'a> {
         groups: &[usize],
         effort: &mut Effort<'_>,
     ) -> (f64, Filling) {
-        let (problem, room) = (self.problem, self.room(place));
+        let (problem, room) = (self.problem, self.problem.room_of(place));
         let mut rest = room.to_vec();
         let mut filling = Filling::new();
         let mut taken = vec![0; groups.len()];
@@ -211,7 +204,7 @@ impl<'a> Filler<'a> {
     }
 
     fn in_order(&self, place: Place, left: &[u64], order: &[usize], effort: &mut Effort<'_>) -> Filling {
-        let mut rest = self.room(place).to_vec();
+        let mut rest = self.problem.room_of(place).to_vec();
         let mut filling = Filling::new();
         let mut looked = 0;
         for group in order {

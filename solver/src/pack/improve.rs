@@ -17,7 +17,7 @@ use super::filler::Filler;
 use super::ledger::Ledger;
 use super::random::Random;
 use super::side::node::OnNode;
-use super::{Filling, Launched, Packing, downsize, load};
+use super::{Filling, Launched, Packing, downsize, load, put};
 
 /// Kinds that one attempt chooses from, beside those of the nodes it takes back.
 const SAMPLED_KINDS: usize = 24;
@@ -322,10 +322,7 @@ impl Search<'_, '_> {
         for (at, group, count) in slips {
             let node = &mut self.nodes[*at];
             resources::give(&mut node.load, self.problem.request(*group), *count);
-            match node.filling.binary_search_by_key(group, |(group, _)| *group) {
-                Ok(found) => node.filling[found].1 += count,
-                Err(place) => node.filling.insert(place, (*group, *count)),
-            }
+            put(&mut node.filling, *group, *count);
         }
         // From the last, so that the places of those before stay.
         for at in taken.iter().rev() {

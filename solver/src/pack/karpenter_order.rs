@@ -26,8 +26,8 @@ use crate::lower::Problem;
 use crate::lower::rules::resources;
 use crate::lower::side::Place;
 
-use super::Packing;
 use super::ledger::Ledger;
+use super::{Packing, put};
 use beside::Spot;
 use nodes::State;
 
@@ -78,10 +78,7 @@ pub fn complete(problem: &Problem<'_>, packing: &mut Packing) {
     let more = run(state, &turns, std::mem::take(&mut packing.left));
     for (filling, more) in packing.rooms.iter_mut().zip(more.rooms) {
         for (group, count) in more {
-            match filling.binary_search_by_key(&group, |(group, _)| *group) {
-                Ok(at) => filling[at].1 += count,
-                Err(at) => filling.insert(at, (group, count)),
-            }
+            put(filling, group, count);
         }
     }
     packing.launched.extend(more.launched);

@@ -14,6 +14,7 @@ use ndarray::Array2;
 
 use crate::lower::Problem;
 use crate::lower::group::Group;
+use crate::lower::prune;
 use crate::lower::rules::resources;
 
 use super::by_worth::ByWorth;
@@ -73,10 +74,7 @@ impl<'a> Merged<'a> {
             for group in cluster {
                 usable.intersect_with(&problem.usable[*group]);
             }
-            let mut tiers: Vec<usize> = usable.ones().map(|kind| problem.kinds[kind].tier).collect();
-            tiers.sort_unstable();
-            tiers.dedup();
-            merged.tiers.push(tiers);
+            merged.tiers.push(prune::tiers(&problem.kinds, &usable));
             merged.usable.push(usable);
             let Group {
                 profile,

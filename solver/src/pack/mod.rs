@@ -134,6 +134,12 @@ impl Packing {
             .saturating_add(side::unmet::unmet(problem, self))
     }
 
+    /// How many nodes it launches.
+    #[must_use]
+    pub fn launches(&self) -> u64 {
+        self.launched.iter().map(|launched| launched.count).sum()
+    }
+
     /// Pods of each group that have a place.
     #[must_use]
     pub fn placed(&self, problem: &Problem<'_>) -> Vec<u64> {
@@ -178,6 +184,27 @@ impl Packing {
     pub fn is_better_than(&self, other: &Self, problem: &Problem<'_>) -> bool {
         self.score(problem) < other.score(problem)
     }
+}
+
+/// Puts so many pods of a group into a filling.
+pub(crate) fn put(filling: &mut Filling, group: usize, count: u64) {
+    match filling.binary_search_by_key(&group, |(other, _)| *other) {
+        Ok(at) => filling[at].1 += count,
+        Err(at) => filling.insert(at, (group, count)),
+    }
+}
+
+/// Takes at most so many pods of a group out of a filling; how many it took.
+pub(crate) fn take(filling: &mut Filling, group: usize, most: u64) -> u64 {
+    let Ok(at) = filling.binary_search_by_key(&group, |(other, _)| *other) else {
+        return 0;
+    };
+    let taken = filling[at].1.min(most);
+    filling[at].1 -= taken;
+    if filling[at].1 == 0 {
+        filling.remove(at);
+    }
+    taken
 }
 
 /// What pods on a node ask for together.

@@ -196,7 +196,7 @@ mod tests {
         let prices = lower_bound::prices(&problem, &problem.counts(), &mut unlimited).unwrap();
         let mut filler = filler(&problem, &prices.values());
         let start = density::pack(&problem, &filler, &mut unlimited);
-        let nodes: u64 = start.launched.iter().map(|launched| launched.count).sum();
+        let nodes = start.launches();
         assert!(nodes > 100, "{nodes} nodes");
         let mut before = 0;
         for stop in 1..16 {

@@ -13,7 +13,7 @@ use crate::lower::rules::resources;
 use crate::lower::side::Place;
 use crate::lower::wishes::Spot;
 use crate::pack::effort::Effort;
-use crate::pack::{Filling, Launched, Packing};
+use crate::pack::{self, Filling, Launched, Packing};
 
 use super::across::Across;
 use super::node::OnNode;
@@ -52,7 +52,7 @@ struct Balance<'p, 'a> {
 /// The same pods with less unmet, as far as the effort goes.
 #[must_use]
 pub fn balanced(problem: &Problem<'_>, packing: &Packing, effort: &mut Effort<'_>) -> Packing {
-    let launched: u64 = packing.launched.iter().map(|launched| launched.count).sum();
+    let launched = packing.launches();
     if problem.wishes.is_empty() || launched > MOST_NODES {
         return packing.clone();
     }
@@ -105,17 +105,10 @@ impl<'p, 'a> Balance<'p, 'a> {
         self.nodes.push(Node {
             place,
             filling: Filling::new(),
-            free: self.room(place).to_vec(),
+            free: self.problem.room_of(place).to_vec(),
         });
         for (group, count) in filling {
             self.put(self.nodes.len() - 1, *group, *count);
-        }
-    }
-
-    fn room(&self, place: Place) -> &'p [u64] {
-        match place {
-            Place::Kind(kind) => self.problem.room(kind),
-            Place::Room(room) => &self.problem.rooms[room].free,
         }
     }
 
@@ -123,22 +116,14 @@ impl<'p, 'a> Balance<'p, 'a> {
         let Node { place, filling, free } = &mut self.nodes[node];
         self.tally.change(group, *place, filling, count, true);
         resources::take(free, self.problem.request(group), count);
-        match filling.binary_search_by_key(&group, |(other, _)| *other) {
-            Ok(at) => filling[at].1 += count,
-            Err(at) => filling.insert(at, (group, count)),
-        }
+        pack::put(filling, group, count);
     }
 
     fn take(&mut self, node: usize, group: usize, count: u64) {
         let Node { place, filling, free } = &mut self.nodes[node];
         self.tally.change(group, *place, filling, count, false);
         resources::give(free, self.problem.request(group), count);
-        if let Ok(at) = filling.binary_search_by_key(&group, |(other, _)| *other) {
-            filling[at].1 -= count;
-            if filling[at].1 == 0 {
-                filling.remove(at);
-            }
-        }
+        pack::take(filling, group, count);
     }
 
     /// Whether a pod of a group may go from one node to another, whatever room is there.
@@ -236,7 +221,7 @@ impl<'p, 'a> Balance<'p, 'a> {
     }
 
     fn holds(&self, kind: usize, filling: &Filling) -> bool {
-        let load = crate::pack::load(self.problem, filling);
+        let load = pack::load(self.problem, filling);
         let usable = |(group, _): &(usize, u64)| self.problem.usable[*group].contains(kind);
         filling.iter().all(usable) && resources::fits(&load, self.problem.room(kind))
     }
@@ -257,7 +242,7 @@ impl<'p, 'a> Balance<'p, 'a> {
         self.tally.launch(self.nodes[node].place, false);
         let place = Place::Kind(kind);
         self.nodes[node].place = place;
-        self.nodes[node].free = self.room(place).to_vec();
+        self.nodes[node].free = self.problem.room_of(place).to_vec();
         self.tally.launch(place, true);
         for (group, count) in filling {
             self.put(node, group, count);
@@ -426,11 +411,7 @@ impl<'p, 'a> Balance<'p, 'a> {
     fn level(&self, row: usize, node: usize) -> u64 {
         let evenly = &self.problem.wishes.evenly[row];
         let Node { place, filling, .. } = &self.nodes[node];
-        let there = match place {
-            Place::Kind(_) => 0,
-            Place::Room(room) => evenly.there[*room],
-        };
-        there + of(filling, &evenly.counted)
+        evenly.there_on(*place) + of(filling, &evenly.counted)
     }
 
     /// Takes pods of a spread from its fullest domains to its least.

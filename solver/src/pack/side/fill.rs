@@ -89,13 +89,6 @@ impl<'a> Filler<'a> {
         })
     }
 
-    fn room(&self, place: Place) -> &'a [u64] {
-        match place {
-            Place::Kind(kind) => self.problem.room(kind),
-            Place::Room(room) => &self.problem.rooms[room].free,
-        }
-    }
-
     /// The most of a group alone that a place holds without an excess.
     #[must_use]
     pub fn copies(&self, group: usize, place: Place) -> u64 {
@@ -109,7 +102,7 @@ impl<'a> Filler<'a> {
             .iter()
             .filter(|cap| cap.groups.contains(group));
         caps.map(|cap| cap.most.saturating_sub(cap.there(place))).fold(
-            resources::copies(self.problem.request(group), self.room(place)),
+            resources::copies(self.problem.request(group), self.problem.room_of(place)),
             u64::min,
         )
     }
@@ -203,7 +196,7 @@ impl<'a> Filler<'a> {
 
     /// The ways of all groups, and the room with a column for each cap that some of them are under.
     fn ways(&self, place: Place, worth: &[(usize, f64)], left: &[u64]) -> (Vec<Way>, Vec<u64>) {
-        let mut room = self.room(place).to_vec();
+        let mut room = self.problem.room_of(place).to_vec();
         let mut ways: Vec<Way> = worth
             .iter()
             .map(|(group, value)| Way {

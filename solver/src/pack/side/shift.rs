@@ -7,7 +7,7 @@
 use crate::lower::Problem;
 use crate::lower::rules::resources;
 use crate::lower::side::{Place, Places};
-use crate::pack::{Filling, Launched, Packing, float};
+use crate::pack::{self, Filling, Launched, Packing, float};
 
 use super::group_parts::Parts;
 use super::node::OnNode;
@@ -170,7 +170,7 @@ fn take(packing: &mut Packing, group: usize, places: &Places, most: u64) -> u64 
     let mut left = most;
     for (room, filling) in packing.rooms.iter_mut().enumerate() {
         if places.rooms.contains(room) {
-            left -= take_from(filling, group, left);
+            left -= pack::take(filling, group, left);
         }
     }
     let mut launched = Vec::with_capacity(packing.launched.len() + 1);
@@ -186,7 +186,7 @@ fn take(packing: &mut Packing, group: usize, places: &Places, most: u64) -> u64 
             if pods * count > 0 {
                 let mut less = node.clone();
                 less.count = count;
-                left -= take_from(&mut less.filling, group, pods) * count;
+                left -= pack::take(&mut less.filling, group, pods) * count;
                 node.count -= count;
                 launched.push(less);
             }
@@ -196,16 +196,4 @@ fn take(packing: &mut Packing, group: usize, places: &Places, most: u64) -> u64 
     launched.retain(|node| node.count > 0 && !node.filling.is_empty());
     packing.launched = launched;
     most - left
-}
-
-fn take_from(filling: &mut Filling, group: usize, most: u64) -> u64 {
-    let Ok(at) = filling.binary_search_by_key(&group, |(group, _)| *group) else {
-        return 0;
-    };
-    let taken = filling[at].1.min(most);
-    filling[at].1 -= taken;
-    if filling[at].1 == 0 {
-        filling.remove(at);
-    }
-    taken
 }

@@ -22,7 +22,7 @@
 //! What is frozen on existing nodes takes its room and counts in caps and conflicts there; frozen launches are out, with what
 //! they take of limits and supplies. Doesn't promise any bound: other numbers by part may be cheaper.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use fixedbitset::FixedBitSet;
 use ndarray::Array2;
@@ -30,7 +30,7 @@ use ndarray::Array2;
 use crate::lower::Problem;
 use crate::lower::existing::Room;
 use crate::lower::group::Group;
-use crate::lower::prune::Kind;
+use crate::lower::prune::{self, Kind};
 use crate::lower::rules::resources;
 use crate::lower::side::{Cap, Conflict, Penalty, Place, SideRows};
 use crate::lower::wishes::Wishes;
@@ -249,7 +249,7 @@ impl Subs {
             compatible: profiles.by_origin(|profile| problem.compatible[profile].clone()),
             parts: problem.parts.clone(),
             overhead: problem.overhead.clone(),
-            tiers: usable.iter().map(|usable| tiers(&kinds, usable)).collect(),
+            tiers: usable.iter().map(|usable| prune::tiers(&kinds, usable)).collect(),
             kinds,
             allocatable: problem.allocatable.clone(),
             usable,
@@ -339,12 +339,6 @@ impl Subs {
             ..SideRows::default()
         }
     }
-}
-
-/// Ranks of weight among some kinds.
-fn tiers(kinds: &[Kind], usable: &FixedBitSet) -> Vec<usize> {
-    let tiers: BTreeSet<usize> = usable.ones().map(|kind| kinds[kind].tier).collect();
-    tiers.into_iter().collect()
 }
 
 /// Kinds of a group that are in a part.

@@ -71,13 +71,6 @@ impl Levels {
     }
 }
 
-fn there(there: &[u64], place: Place) -> u64 {
-    match place {
-        Place::Kind(_) => 0,
-        Place::Room(room) => there[room],
-    }
-}
-
 impl<'a> Tally<'a> {
     /// With nodes that nothing was put on yet, for pods that a packing places.
     #[must_use]
@@ -236,7 +229,7 @@ impl<'a> Tally<'a> {
             };
             let before = match evenly.domains.of(place) {
                 Spot::Nowhere => continue,
-                Spot::OnNode => there(&evenly.there, place) + of(filling, &evenly.counted),
+                Spot::OnNode => evenly.there_on(place) + of(filling, &evenly.counted),
                 Spot::In(domain) => {
                     let pods = levels.shared[domain].0;
                     levels.shared[domain].0 = changed(pods);
@@ -275,7 +268,7 @@ impl<'a> Tally<'a> {
         }
         let mut present = Present::default();
         if company.domains.by_node {
-            present.matching = there(&company.there, place);
+            present.matching = company.there_on(place);
         }
         for (group, count) in filling {
             present = with(company, *group, present, &|number| number + count);

@@ -24,13 +24,6 @@ fn of_taste(taste: &Taste, packing: &Packing) -> u64 {
     })
 }
 
-fn there(there: &[u64], place: Place) -> u64 {
-    match place {
-        Place::Kind(_) => 0,
-        Place::Room(room) => there[room],
-    }
-}
-
 fn of_evenly(evenly: &Evenly, packing: &Packing) -> u64 {
     if nodes(packing).all(|(_, filling, _)| of(filling, &evenly.wishers) == 0) {
         return 0;
@@ -42,7 +35,7 @@ fn of_evenly(evenly: &Evenly, packing: &Packing) -> u64 {
         let pods = of(filling, &evenly.counted);
         match evenly.domains.of(place) {
             Spot::Nowhere => {}
-            Spot::OnNode => levels.push(there(&evenly.there, place) + pods),
+            Spot::OnNode => levels.push(evenly.there_on(place) + pods),
             Spot::In(domain) => {
                 domains[domain] += pods * count;
                 is_domain[domain] |= matches!(place, Place::Kind(_));
@@ -89,7 +82,7 @@ fn of_company(company: &Company, packing: &Packing) -> u64 {
         match company.domains.of(place) {
             Spot::Nowhere => pods += company.unmet_outside(here.own + here.others) * count,
             Spot::OnNode => {
-                let matching = here.matching + there(&company.there, place);
+                let matching = here.matching + company.there_on(place);
                 pods += company.unmet(Present { matching, ..here }) * count;
             }
             Spot::In(domain) => {

@@ -91,11 +91,7 @@ pub fn broken(problem: &Problem<'_>, packing: &Packing) -> Vec<Broken> {
 #[must_use]
 pub fn on_node(problem: &Problem<'_>, place: Place, filling: &Filling) -> Vec<Broken> {
     let mut broken = Vec::new();
-    let room = match place {
-        Place::Kind(kind) => problem.room(kind),
-        Place::Room(room) => &problem.rooms[room].free,
-    };
-    if !resources::fits(&load(problem, filling), room) {
+    if !resources::fits(&load(problem, filling), problem.room_of(place)) {
         broken.push(Broken::Room(place));
     }
     for (group, _) in filling {
