@@ -233,6 +233,15 @@ impl Note {
         self
     }
 
+    /// Names the place, where it is known.
+    #[must_use]
+    pub fn at_known(self, origin: Option<&Origin>) -> Self {
+        match origin {
+            Some(origin) => self.at(origin),
+            None => self,
+        }
+    }
+
     /// Names the object.
     #[must_use]
     pub fn about(mut self, object: impl fmt::Display) -> Self {

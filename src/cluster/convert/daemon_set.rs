@@ -85,10 +85,7 @@ pub fn daemon_sets<'i>(
                     format!("{message}; its pods aren't counted on any node"),
                 );
                 let note = note.about(format_args!("DaemonSet {name}"));
-                notes.push(match &stored.origin {
-                    Some(origin) => note.at(origin),
-                    None => note,
-                });
+                notes.push(note.at_known(stored.origin.as_ref()));
             }
         }
     }

@@ -44,10 +44,7 @@ pub fn classes(index: &Index) -> (Classes, Vec<Note>) {
                     format!("{}; its NodePools launch nothing", error.what),
                 );
                 let note = note.about(format_args!("EC2NodeClass {name}")).path(error.path);
-                notes.push(match &stored.origin {
-                    Some(origin) => note.at(origin),
-                    None => note,
-                });
+                notes.push(note.at_known(stored.origin.as_ref()));
             }
         }
     }

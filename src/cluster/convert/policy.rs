@@ -56,10 +56,7 @@ pub fn policies(index: &Index) -> (Policies, Vec<Note>) {
             Err((path, message)) => {
                 let note = Note::error(Reason::Policy, format!("{message}; the policy is ignored"));
                 let note = note.about(format_args!("PackingPolicy {name}")).path(path);
-                notes.push(match &stored.origin {
-                    Some(origin) => note.at(origin),
-                    None => note,
-                });
+                notes.push(note.at_known(stored.origin.as_ref()));
             }
         }
     }

@@ -78,11 +78,7 @@ const PARALLELISM: &str = "spec.parallelism";
 const POD_SETS: &str = "spec.podSets";
 
 fn located(note: Note, kind: Kind, name: &ObjectName, origin: Option<&Origin>) -> Note {
-    let note = note.about(format_args!("{kind} {name}"));
-    match origin {
-        Some(origin) => note.at(origin),
-        None => note,
-    }
+    note.about(format_args!("{kind} {name}")).at_known(origin)
 }
 
 /// Numbers of pods below zero, which no API server stores: such a workload brings none, and that is said.

@@ -51,10 +51,7 @@ pub(super) fn add<'i>(
             Err((path, message)) => {
                 let note = Note::error(Reason::Malformed, format!("{message}; no room is kept for it"));
                 let note = note.about(format_args!("CapacityBuffer {name}")).path(path);
-                notes.push(match &stored.origin {
-                    Some(origin) => note.at(origin),
-                    None => note,
-                });
+                notes.push(note.at_known(stored.origin.as_ref()));
             }
         }
     }

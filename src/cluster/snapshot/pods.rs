@@ -48,10 +48,7 @@ pub(super) fn convert<'i>(
         if let Err(message) = converter.pod(name, &stored.object) {
             let note = Note::error(Reason::Malformed, format!("{message}; the pod is left out"));
             let note = note.about(format_args!("Pod {name}"));
-            notes.push(match &stored.origin {
-                Some(origin) => note.at(origin),
-                None => note,
-            });
+            notes.push(note.at_known(stored.origin.as_ref()));
         }
     }
     let mut expanded = 0_u64;

@@ -44,10 +44,7 @@ pub(super) fn convert(
         let pool = &stored.object;
         let about = |note: Note| {
             let note = note.about(format_args!("NodePool {name}"));
-            match &stored.origin {
-                Some(origin) => note.at(origin),
-                None => note,
-            }
+            note.at_known(stored.origin.as_ref())
         };
         for (path, message) in oddities(pool) {
             notes.push(about(Note::warning(Reason::Odd, message).path(path)));
@@ -101,10 +98,7 @@ fn reservations(index: &Index) -> impl Iterator<Item = Note> + '_ {
     selecting.map(|(name, stored)| {
         let message = "capacity reservations aren't weighed yet".to_owned();
         let note = Note::warning(Reason::NotWeighed, message).about(format_args!("EC2NodeClass {name}"));
-        match &stored.origin {
-            Some(origin) => note.at(origin),
-            None => note,
-        }
+        note.at_known(stored.origin.as_ref())
     })
 }
 
