@@ -12,7 +12,7 @@ use super::rules::pod_affinity::{self, Wish};
 use super::rules::{host_ports, topology_spread};
 use super::running::Running;
 use super::selectors::Selectors;
-use super::side::{Places, SideRows};
+use super::side::{Cap, Places, SideRows};
 
 /// The problem so far, and who is meant by which selector.
 pub struct Context<'c, 'a> {
@@ -37,15 +37,23 @@ pub fn compile(context: &Context<'_, '_>, wishes: &[Wish<'_>]) -> SideRows {
     host_ports::compile(context, &mut side);
     pod_affinity::compile(context, wishes, &mut side);
     topology_spread::compile(context, &mut side);
-    // Two rules may say the same of the same pods.
-    let mut caps = Vec::with_capacity(side.caps.len());
-    for cap in side.caps {
-        if !caps.contains(&cap) {
-            caps.push(cap);
+    side.caps = distinct(side.caps);
+    side
+}
+
+/// Each cap once: two rules may say the same of the same pods. Only those that begin with one group are compared, since
+/// thousands of apps have a cap each.
+fn distinct(caps: Vec<Cap>) -> Vec<Cap> {
+    let mut by_first: BTreeMap<Option<usize>, Vec<usize>> = BTreeMap::new();
+    let mut kept: Vec<Cap> = Vec::with_capacity(caps.len());
+    for cap in caps {
+        let alike = by_first.entry(cap.groups.minimum()).or_default();
+        if !alike.iter().any(|at| kept[*at] == cap) {
+            alike.push(kept.len());
+            kept.push(cap);
         }
     }
-    side.caps = caps;
-    side
+    kept
 }
 
 impl<'c, 'a> Context<'c, 'a> {

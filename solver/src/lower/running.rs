@@ -110,6 +110,15 @@ impl<'a> Running<'a> {
     ) {
         let present = overhead::present(snapshot);
         let leaving: BTreeSet<(&NodeName, usize)> = overhead::terminating(snapshot).collect();
+        let owner = |pod: usize| overhead::owner(snapshot, &snapshot.pods[pod]);
+        let placed = daemon_pods.placed.iter();
+        let placed: BTreeSet<(usize, usize)> = placed
+            .filter_map(|(pod, node)| Some((*node, owner(*pod)?)))
+            .collect();
+        let refused = daemon_pods.refused.iter();
+        let refused: BTreeSet<(&NodeName, usize)> = refused
+            .filter_map(|(pod, reason)| Some((reason.node.as_ref()?, owner(*pod)?)))
+            .collect();
         for (owner, daemon_set) in snapshot.daemon_sets.iter().enumerate() {
             let spec = &daemon_set.spec;
             let matches = selectors.matching(&daemon_set.name.namespace, &spec.labels);
@@ -120,18 +129,12 @@ impl<'a> Running<'a> {
                 let is_there = present
                     .get(&node.name)
                     .is_some_and(|there| there.contains(&owner));
-                let comes = || {
-                    let mut placed = daemon_pods.placed.iter();
-                    placed.any(|(pod, node)| *node == at && daemon_set.owns(&snapshot.pods[*pod]))
-                };
-                if !node.deleting && !is_there && overhead::expects(daemon_set, node) && !comes() {
+                let comes = placed.contains(&(at, owner));
+                if !node.deleting && !is_there && !comes && overhead::expects(daemon_set, node) {
                     self.add(at, spec, &matches, 0, selectors);
                     // One that is still there in another shape, or has no room, may take its time.
-                    let mut refused = daemon_pods.refused.iter();
-                    let is_refused = refused.any(|(pod, reason)| {
-                        reason.node.as_ref() == Some(&node.name) && daemon_set.owns(&snapshot.pods[*pod])
-                    });
-                    if !is_refused && !leaving.contains(&(&node.name, owner)) {
+                    let key = (&node.name, owner);
+                    if !refused.contains(&key) && !leaving.contains(&key) {
                         self.to_come.entry(matches.clone()).or_default().insert(at);
                     }
                 }

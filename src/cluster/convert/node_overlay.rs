@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use dovetail_solver::model::instance_type::InstanceType;
 use dovetail_solver::model::money::Price;
-use dovetail_solver::model::name::{NodeClassName, NodePoolName};
+use dovetail_solver::model::name::NodeClassName;
 use dovetail_solver::model::node::{Node, NodeStage};
 use dovetail_solver::model::node_pool::{NodeClass, NodePool};
 use dovetail_solver::model::requirement::{Labels, Requirements};
@@ -177,19 +177,23 @@ fn drop_contradictions(
     classes: &BTreeMap<NodeClassName, NodeClass>,
     notes: &mut Vec<Note>,
 ) {
-    let places: Vec<(&NodePoolName, Vec<Labels>)> = pools
+    // They are in the order of weights.
+    if overlays.windows(2).all(|pair| pair[0].weight != pair[1].weight) {
+        return;
+    }
+    let places: Vec<Vec<Labels>> = pools
         .iter()
         .flat_map(|pool| {
             let class = classes.get(&pool.node_class);
             let types = class.into_iter().flat_map(|class| &class.instance_types);
-            types.map(move |instance_type| (&pool.name, labels(&pool.labels, instance_type)))
+            types.map(|instance_type| labels(&pool.labels, instance_type))
         })
         .collect();
     let mut kept: Vec<Overlay> = Vec::new();
     for overlay in overlays.drain(..) {
         let meets = |other: &&Overlay| {
             other.weight == overlay.weight
-                && places.iter().any(|(_, labels)| {
+                && places.iter().any(|labels| {
                     let both = |labels: &Labels| {
                         overlay.requirements.admits(labels) && other.requirements.admits(labels)
                     };
@@ -229,10 +233,7 @@ fn read(index: &Index, notes: &mut Vec<Note>) -> Vec<Overlay> {
             Err((path, message)) => {
                 let note = Note::error(Reason::Malformed, format!("{message}; it isn't applied"));
                 let note = note.about(format_args!("NodeOverlay {name}")).path(path);
-                notes.push(match &stored.origin {
-                    Some(origin) => note.at(origin),
-                    None => note,
-                });
+                notes.push(note.at_known(stored.origin.as_ref()));
             }
         }
     }
