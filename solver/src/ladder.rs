@@ -142,12 +142,10 @@ impl<'a> Ladder<'a> {
         }
         if self.problem.side.span_nodes() {
             self.spanning();
-            #[cfg(feature = "highs")]
-            self.wishes();
-            return;
+        } else {
+            let mut filler = search::filler(self.problem, &prices.values());
+            self.engines(&mut filler, memory);
         }
-        let mut filler = search::filler(self.problem, &prices.values());
-        self.engines(&mut filler, memory);
         #[cfg(feature = "highs")]
         self.wishes();
     }

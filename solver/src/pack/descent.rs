@@ -17,7 +17,7 @@ use super::master::{Master, Pattern, Relaxed};
 use super::random::Random;
 use super::reserve::Reserve;
 use super::valuation::Valuation;
-use super::{Filling, Launched, float};
+use super::{Filling, Launched, float, whole_part};
 
 /// Levels this near to a whole number are one; what is used less than this isn't used.
 const NEAR: f64 = 1e-6;
@@ -160,7 +160,7 @@ impl Descent<'_, '_> {
             if level < 1.0 && fixed && seeming < nearly {
                 break;
             }
-            fixed |= self.apply(at, whole(level).max(1));
+            fixed |= self.apply(at, whole_part(level).max(1));
         }
         fixed
     }
@@ -255,15 +255,6 @@ impl Descent<'_, '_> {
             self.reserve.keep(found.patterns);
         }
     }
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "rounded down on purpose; no level is negative"
-)]
-fn whole(level: f64) -> u64 {
-    level as u64
 }
 
 /// Takes the pods of so many fillings away.

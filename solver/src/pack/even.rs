@@ -12,8 +12,8 @@
 
 use super::Filling;
 use super::effort::Effort;
-use super::float;
 use super::random::Random;
+use super::{float, whole_part};
 
 /// Rounds of fitting after each use. Half as many do nearly as well, and the first dives of all know more than that.
 const ROUNDS: u32 = 20;
@@ -100,7 +100,7 @@ impl<'a> Even<'a> {
                 }
             }
             let Some((_, at)) = best else { return false };
-            let count = whole(self.logarithm(dive, at).exp());
+            let count = whole_part(self.logarithm(dive, at).exp());
             let touched = self.apply(dive, at, count);
             if !self.force(dive, touched) {
                 return false;
@@ -177,15 +177,6 @@ impl<'a> Even<'a> {
         }
         true
     }
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "rounded down on purpose; no level is negative"
-)]
-fn whole(level: f64) -> u64 {
-    level as u64
 }
 
 #[cfg(test)]

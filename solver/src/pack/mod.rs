@@ -74,6 +74,17 @@ pub(crate) fn float(amount: u64) -> f64 {
     amount as f64
 }
 
+/// How many whole nodes a level of a relaxation has.
+#[cfg(feature = "highs")]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "rounded down on purpose; no level is negative"
+)]
+pub(crate) fn whole_part(level: f64) -> u64 {
+    level as u64
+}
+
 /// Pods on one node: group and how many of it, ordered by group, no count zero.
 pub type Filling = Vec<(usize, u64)>;
 

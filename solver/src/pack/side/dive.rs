@@ -11,7 +11,7 @@ use crate::lower::Problem;
 use crate::lower::side::Place;
 use crate::lp::run::Refused;
 use crate::pack::effort::Effort;
-use crate::pack::{Filling, Packing, float};
+use crate::pack::{Filling, Packing, float, whole_part};
 
 use super::generate::Generator;
 use super::linear::Linear;
@@ -133,7 +133,7 @@ impl Dive<'_, '_> {
         order.sort_by(|one, two| (relaxed.levels[*two].total_cmp(&relaxed.levels[*one])).then(one.cmp(two)));
         let mut fixed = false;
         for at in &order {
-            let count = whole(relaxed.levels[*at] + NEAR);
+            let count = whole_part(relaxed.levels[*at] + NEAR);
             fixed |= count > 0 && self.apply(*at, count);
         }
         if fixed {
@@ -278,13 +278,4 @@ impl Dive<'_, '_> {
         self.generator
             .again(self.program, (&self.demand, &self.used), ROUNDS, effort)
     }
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "rounded down on purpose; no level is negative"
-)]
-fn whole(level: f64) -> u64 {
-    level as u64
 }
