@@ -74,6 +74,8 @@ impl Scenario {
     /// The input as the plan must see it: the file with the edits of `--set` in it.
     fn edited_input(&self) -> Input {
         let mut input = Input::of(documents(&self.input));
+        let mut said = self.args.iter().skip_while(|arg| *arg != "--now").skip(1);
+        input.now = said.next().map(|now| now.parse().unwrap());
         for edit in self
             .args
             .windows(2)

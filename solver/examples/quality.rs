@@ -110,7 +110,7 @@ fn instance_type(name: &str, room: &Resources, price: Price) -> InstanceType {
             price,
             available: true,
             limit: None,
-            reservation_id: None,
+            reservation: None,
             commitment: None,
         }],
     }

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 
 use crate::lower::Problem;
 use crate::lower::refusal::PoolRefusals;
+use crate::lower::rules::offerings::Shared;
 use crate::lower::rules::volumes;
 use crate::model::explain::{Constraint, Reason, Unschedulable};
 use crate::model::money::Cost;
@@ -130,6 +131,7 @@ fn launches(problem: &Problem<'_>, packing: &Packing, queue: &mut Queue<'_>) -> 
                 instance_type: problem.universe.instance_type(shape).name.clone(),
                 zone: offering.zone.clone(),
                 capacity_type: offering.capacity_type,
+                reservation_id: offering.reservation_id().map(str::to_owned),
                 price: offering.price,
                 pods: pods
                     .iter()
@@ -205,8 +207,9 @@ fn unschedulable(problem: &Problem<'_>, packing: &Packing, queue: &mut Queue<'_>
 fn reasons(problem: &Problem<'_>, packing: &Packing, groups: &[usize]) -> Vec<Vec<Reason>> {
     let snapshot = problem.snapshot;
     let mut reasons: Vec<Vec<Reason>> = vec![Vec::new(); groups.len()];
+    let taken = taken(problem, packing);
     for (pool, spent) in snapshot.node_pools.iter().zip(&spent(problem, packing)) {
-        let refusals = PoolRefusals::new(snapshot, pool, spent);
+        let refusals = PoolRefusals::new(snapshot, pool, spent, &taken);
         for (at, reasons) in groups.iter().zip(&mut reasons) {
             let group = &problem.groups[*at];
             reasons.push(if group.launches {
@@ -239,6 +242,22 @@ fn spent(problem: &Problem<'_>, packing: &Packing) -> Vec<Vec<u64>> {
         }
     }
     spent
+}
+
+/// How many of each limited offer the launches take.
+fn taken(problem: &Problem<'_>, packing: &Packing) -> BTreeMap<Shared, u64> {
+    let mut taken = BTreeMap::new();
+    for launched in &packing.launched {
+        let Some(bin) = problem.kinds[launched.kind].bins.first() else {
+            continue;
+        };
+        let universe = &problem.universe;
+        let instance_type = universe.instance_type(universe.shape(*bin));
+        if let Some(shared) = Shared::of(instance_type, universe.offering(*bin)) {
+            *taken.entry(shared).or_default() += launched.count;
+        }
+    }
+    taken
 }
 
 /// `unmet` is what isn't as wished, in micro-dollars per hour.

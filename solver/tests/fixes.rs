@@ -3,7 +3,9 @@
 #![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 use dovetail_solver::explain::with_fixes;
+use dovetail_solver::model::explain::Constraint;
 use dovetail_solver::model::name::PodName;
+use dovetail_solver::model::offering::{CapacityType, Offering, Reservation};
 use dovetail_solver::model::plan::PlanBody;
 use dovetail_solver::model::requirement::Operator;
 use dovetail_solver::model::resources::{Amount, ResourceName};
@@ -173,4 +175,36 @@ fn pods_that_have_a_place_keep_it_while_a_fix_is_looked_for() {
         fix_of(&body, "b-0").unwrap(),
         "raise limits.cpu of NodePool default to 12"
     );
+}
+
+#[test]
+fn a_full_reservation_is_enlarged_to_the_exact_figure() {
+    let cluster = |number: u32| {
+        let mut machine = machine("m", "2", "8Gi", "0");
+        machine.offerings.truncate(1);
+        machine.offerings[0] = Offering {
+            capacity_type: CapacityType::Reserved,
+            limit: Some(number),
+            reservation: Some(Reservation::plain("cr-1")),
+            ..machine.offerings[0].clone()
+        };
+        let cluster = Cluster::new().instance_type(machine).pool("default");
+        let cluster = cluster
+            .node("n1", "default", "m", "zone-a")
+            .bound("full", "n1", "2", "1Gi");
+        cluster.pods("p", 4, "1", "1Gi")
+    };
+    let body = planned(&cluster(1).freeze());
+    let reason = &body.unschedulable[0].reasons[0];
+    assert_eq!(reason.constraint, Constraint::Capacity);
+    assert_eq!(
+        reason.detail,
+        "capacity reservation cr-1 (m in zone-a): needs 1, 0 left of 1 (1 on nodes, 0 launched)"
+    );
+    assert_eq!(
+        fix_of(&body, "p-0").unwrap(),
+        "enlarge capacity reservation cr-1 to 3"
+    );
+    assert!(planned(&cluster(3).freeze()).unschedulable.is_empty());
+    assert!(!planned(&cluster(2).freeze()).unschedulable.is_empty());
 }

@@ -4,10 +4,12 @@
 
 use std::collections::BTreeMap;
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::node_class::ReservationType;
 use super::{Resources, absent, schema, whole};
 
 /// The instance types, and where they are sold.
@@ -32,12 +34,26 @@ pub struct CatalogSpec {
     )]
     #[schemars(extend("minimum" = 0))]
     pub addresses_per_node: Option<i64>,
-    /// The instance types.
+    /// The instance types; the built-in ones of the region, where there are reservations and nothing is said.
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "absent::or_default"
+    )]
+    #[schemars(extend("default" = null))]
     pub instance_types: Vec<CatalogInstanceType>,
     /// The region; us-east-1, where nothing else says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("minLength" = 1))]
     pub region: Option<String>,
+    /// Capacity reservations, beside those that instance types have among their offerings.
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "absent::or_default"
+    )]
+    #[schemars(extend("default" = null))]
+    pub reservations: Vec<CatalogReservation>,
     /// Subnets. Where there are any, every launch takes its addresses from one subnet of its zone.
     #[serde(
         default,
@@ -67,6 +83,38 @@ pub struct CatalogSubnet {
     /// Identifier.
     #[schemars(extend("minLength" = 1))]
     pub id: String,
+    /// Zone.
+    #[schemars(extend("minLength" = 1))]
+    pub zone: String,
+}
+
+/// A capacity reservation: so many machines of one instance type in one zone.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CatalogReservation {
+    /// When it ends; never, where nothing is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end_time: Option<Time>,
+    /// Identifier.
+    #[schemars(extend("minLength" = 1))]
+    pub id: String,
+    /// Instance type.
+    #[schemars(extend("minLength" = 1))]
+    pub instance_type: String,
+    /// Whether EC2 may take its machines back.
+    #[serde(default, deserialize_with = "absent::or_default")]
+    pub interruptible: bool,
+    /// How many machines it holds in all, those that run among them.
+    #[serde(deserialize_with = "whole::required")]
+    #[schemars(extend("minimum" = 0))]
+    pub limit: i64,
+    /// What a machine of it costs more than the reservation itself: nothing, where nothing is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("format" = null, "minimum" = 0))]
+    pub price: Option<f64>,
+    /// Its kind.
+    #[serde(default, deserialize_with = "absent::or_default")]
+    pub reservation_type: ReservationType,
     /// Zone.
     #[schemars(extend("minLength" = 1))]
     pub zone: String,
@@ -140,10 +188,16 @@ pub struct CatalogOffering {
     pub available: bool,
     /// How it is bought.
     pub capacity_type: CapacityType,
-    /// Offerings of one commitment share its limit.
+    /// Offerings of one commitment share its limit, the least that any of them states.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commitment: Option<String>,
-    /// How many can be had at this price.
+    /// When its capacity reservation ends; never, where nothing is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end_time: Option<Time>,
+    /// Whether EC2 may take the machines of its capacity reservation back.
+    #[serde(default, deserialize_with = "absent::or_default")]
+    pub interruptible: bool,
+    /// How many can be had at this price, those that run among them.
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
@@ -155,9 +209,12 @@ pub struct CatalogOffering {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("format" = null, "minimum" = 0))]
     pub price: Option<f64>,
-    /// The capacity reservation it belongs to.
+    /// The capacity reservation it belongs to; offerings of one reservation share its limit.
     #[serde(default, rename = "reservationID", skip_serializing_if = "Option::is_none")]
     pub reservation_id: Option<String>,
+    /// Kind of the capacity reservation.
+    #[serde(default, deserialize_with = "absent::or_default")]
+    pub reservation_type: ReservationType,
     /// Zone.
     #[schemars(extend("minLength" = 1))]
     pub zone: String,

@@ -34,7 +34,8 @@ pub use capacity_buffer::{
     default_provisioning_strategy,
 };
 pub use catalog::{
-    CapacityType, Catalog, CatalogInstanceType, CatalogOffering, CatalogSpec, CatalogSubnet, ZonePrices,
+    CapacityType, Catalog, CatalogInstanceType, CatalogOffering, CatalogReservation, CatalogSpec,
+    CatalogSubnet, ZonePrices,
 };
 pub use conditions::{Condition, condition};
 pub use crd::{definitions, file_name, to_yaml};

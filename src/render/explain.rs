@@ -159,6 +159,7 @@ fn offer(launch: &Launch) -> Alternative {
         instance_type: launch.instance_type.clone(),
         zone: launch.zone.clone(),
         capacity_type: launch.capacity_type,
+        reservation_id: launch.reservation_id.clone(),
         price: launch.price,
         labels: launch.labels.clone(),
     }

@@ -57,7 +57,7 @@ fn snapshot() -> Snapshot {
             price: Price::from_micros(178_500),
             available: true,
             limit: None,
-            reservation_id: None,
+            reservation: None,
             commitment: None,
         }],
     };
@@ -77,6 +77,7 @@ fn snapshot() -> Snapshot {
         capacity: amounts("4", "8Gi", "58"),
         allocatable: amounts("4", "6Gi", "58"),
         price: Price::from_micros(178_500),
+        supply: None,
         created: None,
     };
     let pool = NodePool {
@@ -122,6 +123,7 @@ fn plan() -> PlanBody {
             instance_type: "c7i.xlarge".into(),
             zone: "us-east-1a".into(),
             capacity_type: CapacityType::OnDemand,
+            reservation_id: None,
             price: Price::from_micros(178_500),
             pods: vec![shop("web-1"), shop("web-2")],
             requests: amounts("4", "2Gi", "2"),
@@ -130,6 +132,7 @@ fn plan() -> PlanBody {
                 instance_type: "m7i.xlarge".into(),
                 zone: "us-east-1a".into(),
                 capacity_type: CapacityType::OnDemand,
+                reservation_id: None,
                 price: Price::from_micros(201_600),
                 labels: std::collections::BTreeMap::new(),
             }]),

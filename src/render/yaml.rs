@@ -6,7 +6,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
-use dovetail_solver::model::instance_type::{CAPACITY_TYPE_LABEL, INSTANCE_TYPE_LABEL, ZONE_LABEL};
+use dovetail_solver::model::instance_type::{
+    CAPACITY_TYPE_LABEL, INSTANCE_TYPE_LABEL, RESERVATION_LABEL, ZONE_LABEL,
+};
 use dovetail_solver::model::name::{InstanceTypeName, NodePoolName, ZoneName};
 use dovetail_solver::model::plan::Launch;
 use dovetail_solver::model::snapshot::Snapshot;
@@ -194,6 +196,9 @@ fn requirements(launch: &Launch, template: &[Requirement], snapshot: &Snapshot) 
     );
     narrowed.insert(ZONE_LABEL, zones.iter().map(ToString::to_string).collect());
     narrowed.insert(CAPACITY_TYPE_LABEL, vec![launch.capacity_type.to_string()]);
+    if let Some(reservation) = &launch.reservation_id {
+        narrowed.insert(RESERVATION_LABEL, vec![reservation.clone()]);
+    }
     let mut relaxed = false;
     let mut lowered = |key: &str, least: i64| {
         let named = match narrowed.get(key) {
@@ -246,12 +251,13 @@ fn values_of_types(launch: &Launch, types: &[&InstanceTypeName], key: &str, snap
 }
 
 /// Types (the first choice first, then by price) and zones of which every pair is a verified offer of the launch's
-/// capacity type and labels: all types of the first zone, then the zones that have all of these types.
+/// capacity type, reservation and labels: all types of the first zone, then the zones that have all of these types.
 fn combinations(launch: &Launch) -> (Vec<&InstanceTypeName>, Vec<&ZoneName>) {
     let verified: BTreeSet<(&ZoneName, &InstanceTypeName)> = launch
         .alternatives
         .iter()
         .filter(|alternative| alternative.capacity_type == launch.capacity_type)
+        .filter(|alternative| alternative.reservation_id == launch.reservation_id)
         .filter(|alternative| alternative.labels.is_empty() || alternative.labels == launch.labels)
         .map(|alternative| (&alternative.zone, &alternative.instance_type))
         .chain([(&launch.zone, &launch.instance_type)])
@@ -287,6 +293,7 @@ mod tests {
             instance_type: "a".into(),
             zone: "z1".into(),
             capacity_type: CapacityType::Spot,
+            reservation_id: None,
             price: Price::from_micros(1),
             pods: Vec::new(),
             requests: dovetail_solver::model::resources::Resources::new(),
@@ -297,6 +304,7 @@ mod tests {
                     instance_type: (*name).into(),
                     zone: (*zone).into(),
                     capacity_type: *capacity_type,
+                    reservation_id: None,
                     price: Price::from_micros(2),
                     labels: std::collections::BTreeMap::new(),
                 })

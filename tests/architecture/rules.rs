@@ -138,6 +138,10 @@ pub(crate) const CHECKED_ONLY: &[(&str, &str)] = &[
         "no rule: what could be launched, as far as labels go",
     ),
     ("launches", "no rule: what each launch may become"),
+    (
+        "matching",
+        "no rule: whether wants can all be served at once; the planner counts one number for each of its kinds",
+    ),
     ("meetings", "no rule: which offers meet which pods"),
     ("prospect", "no rule: an offer as the node it would be"),
     ("sites", "no rule: where every pod is in the end"),

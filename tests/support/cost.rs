@@ -3,7 +3,8 @@
 use serde_json::Value;
 
 use super::input::{Input, list, number, text};
-use super::machine::{Node, prices};
+use super::machine::Node;
+use super::numbers::Numbers;
 
 /// Six decimals are what a plan prints.
 const EXACT: f64 = 1e-6;
@@ -14,19 +15,10 @@ pub(crate) fn before(input: &Input) -> f64 {
 }
 
 fn cost_of(input: &Input, counts: impl Fn(&Node) -> bool) -> f64 {
-    let label = |node: &Node, key: &str| node.labels.get(key).cloned().unwrap_or_default();
-    let cheapest = |node: &Node| {
-        let offers = prices(
-            input,
-            &label(node, "node.kubernetes.io/instance-type"),
-            &label(node, "topology.kubernetes.io/zone"),
-            &label(node, "karpenter.sh/capacity-type"),
-        );
-        offers.first().copied().unwrap_or_default()
-    };
     let nodes = Node::all(input);
-    let counted = nodes.iter().filter(|node| counts(node));
-    counted.map(cheapest).sum()
+    let prices = Numbers::of(input, &nodes).prices;
+    let counted = nodes.iter().zip(prices).filter(|(node, _)| counts(node));
+    counted.map(|(_, price)| price).sum()
 }
 
 /// What is wrong with the figures of a plan that changes no existing node.

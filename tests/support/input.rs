@@ -11,6 +11,8 @@ pub(crate) type Labels = BTreeMap<String, String>;
 /// All documents of an input, by kind.
 pub(crate) struct Input {
     pub(crate) kinds: BTreeMap<String, Vec<Value>>,
+    /// The instant that `--now` says.
+    pub(crate) now: Option<jiff::Timestamp>,
 }
 
 impl Input {
@@ -23,7 +25,7 @@ impl Input {
                 .or_default()
                 .push(document);
         }
-        Self { kinds }
+        Self { kinds, now: None }
     }
 
     /// The documents of a kind.

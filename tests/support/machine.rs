@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::input::{Input, Labels, full_name, labels, list, number, text};
+use super::numbers::all_sales;
 use super::pods::{Pod, Pods, template};
 use super::quantity::{Amounts, add, amounts, thousandths};
 use super::selection::{admits, holds, untolerated};
@@ -19,6 +20,8 @@ pub(crate) struct Offer {
     pub(crate) zone: String,
     /// `spot`, `on-demand` or `reserved`.
     pub(crate) capacity_type: String,
+    /// Id of the capacity reservation, if it is of one.
+    pub(crate) reservation: String,
     /// Dollars per hour, as the plan says.
     pub(crate) price: f64,
     /// Labels chosen for keys that the NodePool leaves open.
@@ -32,6 +35,7 @@ impl Offer {
             instance_type: text(value, "/instanceType").to_owned(),
             zone: text(value, "/zone").to_owned(),
             capacity_type: text(value, "/capacityType").to_owned(),
+            reservation: text(value, "/reservationID").to_owned(),
             price: number(value, "/price").unwrap_or(-1.0),
             labels: chosen,
         }
@@ -56,36 +60,6 @@ pub(crate) fn instance_type<'a>(input: &'a Input, name: &str) -> Option<&'a Valu
         .kind("Catalog")
         .flat_map(|catalogue| list(catalogue, "/spec/instanceTypes"));
     catalogues.into_iter().find(|one| text(one, "/name") == name)
-}
-
-/// Every price of a type, zone and capacity type that is an offer now, cheapest first.
-pub(crate) fn prices(input: &Input, name: &str, zone: &str, capacity_type: &str) -> Vec<f64> {
-    let Some(found) = instance_type(input, name) else {
-        return Vec::new();
-    };
-    if !zones(input).iter().any(|known| known == zone) {
-        return Vec::new();
-    }
-    let mut prices = Vec::new();
-    for (field, of) in [("/onDemand", "on-demand"), ("/spot", "spot")] {
-        if of == capacity_type {
-            prices.extend(number(found, field));
-            prices.extend(
-                found
-                    .pointer(field)
-                    .and_then(|by_zone| number(by_zone, &format!("/{zone}"))),
-            );
-        }
-    }
-    for offer in list(found, "/offerings") {
-        let matches = text(offer, "/zone") == zone && text(offer, "/capacityType") == capacity_type;
-        if matches && offer.pointer("/available") != Some(&Value::Bool(false)) {
-            prices.extend(number(offer, "/price"));
-        }
-    }
-    prices.retain(|price| *price > 0.0 || (*price == 0.0 && capacity_type == "reserved"));
-    prices.sort_by(f64::total_cmp);
-    prices
 }
 
 /// Zones of the catalogue.
@@ -129,6 +103,7 @@ pub(crate) fn node_labels(input: &Input, pool: &Value, offer: &Offer) -> Labels 
     ] {
         result.insert(key.to_owned(), value.to_owned());
     }
+    result.extend(reservation_labels(input, class, &offer.reservation));
     result.extend(labels(pool, "/spec/template/metadata/labels"));
     for requirement in list(pool, "/spec/template/spec/requirements") {
         if let ("In", [Value::String(only)]) = (text(requirement, "/operator"), list(requirement, "/values"))
@@ -140,6 +115,33 @@ pub(crate) fn node_labels(input: &Input, pool: &Value, offer: &Offer) -> Labels 
     }
     result.extend(offer.labels.clone());
     result
+}
+
+/// Labels that a capacity reservation gives its nodes.
+fn reservation_labels(input: &Input, class: &Value, id: &str) -> Labels {
+    let Some(sale) = all_sales(input).find(|sale| !id.is_empty() && sale.reservation == id) else {
+        return Labels::new();
+    };
+    let mut listed = list(class, "/status/capacityReservations").iter();
+    let listed = listed
+        .find(|listed| text(listed, "/id") == id)
+        .unwrap_or(&Value::Null);
+    let kind = [text(listed, "/reservationType"), &sale.kind, "default"];
+    let interruptible = listed
+        .pointer("/interruptible")
+        .map_or(sale.interruptible, |it| *it == Value::Bool(true));
+    let label = |name: &str, value: String| (format!("karpenter.k8s.aws/capacity-reservation-{name}"), value);
+    Labels::from([
+        label("id", id.to_owned()),
+        label(
+            "type",
+            kind.into_iter()
+                .find(|kind| !kind.is_empty())
+                .unwrap_or("default")
+                .to_owned(),
+        ),
+        label("interruptible", interruptible.to_string()),
+    ])
 }
 
 /// The first requirement of a pool that a node of these labels would break. A key of the user's own that the node

@@ -11,6 +11,7 @@ pub(crate) mod dice;
 pub(crate) mod gangs;
 pub(crate) mod input;
 pub(crate) mod machine;
+pub(crate) mod numbers;
 pub(crate) mod offers;
 pub(crate) mod pods;
 pub(crate) mod pools;

@@ -4,8 +4,9 @@ use serde_json::Value;
 
 use super::input::{Input, Labels, labels, list, text};
 use super::machine::{
-    Offer, allocatable, broken_requirement, daemons, instance_type, node_class, node_labels, prices, zones,
+    Offer, allocatable, broken_requirement, daemons, instance_type, node_class, node_labels, zones,
 };
+use super::numbers::{Sale, sales};
 use super::pods::Pod;
 use super::quantity::{Amounts, add, lacking};
 use super::selection::{admits, untolerated};
@@ -17,11 +18,19 @@ pub(crate) fn wanted_on(
     offer: &Offer,
     pods: &[&Pod],
 ) -> Result<Amounts, String> {
-    let sold = prices(input, &offer.instance_type, &offer.zone, &offer.capacity_type);
+    let sold = sales(input, &offer.instance_type, &offer.zone, &offer.capacity_type);
     if instance_type(input, &offer.instance_type).is_none() {
         return Err("the catalogue has no such type".to_owned());
     }
-    if !sold.iter().any(|price| (price - offer.price).abs() < 1e-6) {
+    let mut meant = sold.iter().filter(|sale| sale.is_meant(offer));
+    if let Some(refusal) = meant
+        .clone()
+        .next()
+        .and_then(|sale| sale.refused_by(node_class(input, pool), input.now))
+    {
+        return Err(refusal);
+    }
+    if meant.next().is_none() {
         return Err(format!(
             "{} at {} isn't sold, only {sold:?}",
             offer.capacity_type, offer.price
@@ -54,6 +63,28 @@ pub(crate) fn wanted_on(
     }
 }
 
+/// A sale, open labels as the pod selects them.
+fn chosen(input: &Input, pool: &Value, pod: &Pod, sale: Sale) -> Offer {
+    let mut offer = Offer {
+        instance_type: sale.instance_type,
+        zone: sale.zone,
+        capacity_type: sale.capacity_type,
+        reservation: sale.reservation,
+        price: sale.price,
+        labels: Labels::new(),
+    };
+    let fixed = node_labels(input, pool, &offer);
+    let open = |key: &str| {
+        !fixed.contains_key(key)
+            && list(pool, "/spec/template/spec/requirements")
+                .iter()
+                .any(|one| text(one, "/key") == key)
+    };
+    let selected = labels(&pod.spec, "/nodeSelector").into_iter();
+    offer.labels = selected.filter(|(key, _)| open(key)).collect();
+    offer
+}
+
 /// Every offer of a pool that could hold one pod by itself, its open labels as the pod selects them.
 pub(crate) fn offers_for(input: &Input, pool: &Value, pod: &Pod) -> Vec<Offer> {
     let of_input = input
@@ -63,30 +94,11 @@ pub(crate) fn offers_for(input: &Input, pool: &Value, pod: &Pod) -> Vec<Offer> {
     for found in of_input {
         for zone in zones(input) {
             for capacity_type in ["reserved", "spot", "on-demand"] {
-                let name = text(found, "/name");
-                let Some(price) = prices(input, name, &zone, capacity_type).first().copied() else {
-                    continue;
-                };
-                let mut offer = Offer {
-                    instance_type: name.to_owned(),
-                    zone: zone.clone(),
-                    capacity_type: capacity_type.to_owned(),
-                    price,
-                    labels: Labels::new(),
-                };
-                let fixed = node_labels(input, pool, &offer);
-                let open = |key: &str| {
-                    !fixed.contains_key(key)
-                        && list(pool, "/spec/template/spec/requirements")
-                            .iter()
-                            .any(|one| text(one, "/key") == key)
-                };
-                let chosen = labels(&pod.spec, "/nodeSelector")
-                    .into_iter()
-                    .filter(|(key, _)| open(key));
-                offer.labels = chosen.collect();
-                if wanted_on(input, pool, &offer, &[pod]).is_ok() {
-                    offers.push(offer);
+                for sale in sales(input, text(found, "/name"), &zone, capacity_type) {
+                    let offer = chosen(input, pool, pod, sale);
+                    if wanted_on(input, pool, &offer, &[pod]).is_ok() {
+                        offers.push(offer);
+                    }
                 }
             }
         }

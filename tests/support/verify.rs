@@ -8,6 +8,7 @@ use super::cost;
 use super::gangs::Gangs;
 use super::input::{Input, list, number, text};
 use super::machine::{Node, Offer, instance_type, node_labels};
+use super::numbers::Numbers;
 use super::offers::{offers_for, wanted_on};
 use super::pods::{Pod, Pods, written};
 use super::pools::has_enough_values;
@@ -50,11 +51,14 @@ pub(crate) fn judged(input: &Input, plan: &Value) -> (Vec<String>, Vec<String>) 
         );
     }
     judge.limits(&mut findings);
+    let before = Numbers::of(input, &judge.nodes);
+    let numbers = Numbers::of(input, &judge.nodes).after(input, plan);
+    findings.extend(numbers.findings(&before));
     findings.extend(judge.gangs.findings(plan));
     findings.append(&mut after.disagreements);
     findings.extend(after.left_out(|pod, key| judge.launchable(pod, key)));
     let mut needless = Vec::new();
-    judge.refusals(&mut after, &mut needless);
+    judge.refusals(&mut after, &numbers, &mut needless);
     (findings, needless)
 }
 
@@ -296,7 +300,7 @@ impl Judge<'_> {
     }
 
     /// Nobody is refused who could be placed as things stand after the plan.
-    fn refusals(&self, after: &mut After<'_>, findings: &mut Vec<String>) {
+    fn refusals(&self, after: &mut After<'_>, numbers: &Numbers, findings: &mut Vec<String>) {
         for refused in list(self.plan, "/unschedulable") {
             let Some(pod) = refused.pointer("/pod").and_then(|name| self.pod(name)) else {
                 continue;
@@ -321,6 +325,7 @@ impl Judge<'_> {
                 }
                 if let Some(offer) = offers.iter().find(|offer| {
                     self.within_limits(pool, offer)
+                        && numbers.has_one_more(self.input, offer)
                         && after.refusal_on_offer(name, pod, pool, offer).is_none()
                 }) {
                     findings.push(format!(

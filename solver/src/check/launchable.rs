@@ -9,10 +9,7 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::model::instance_type::{
-    CAPACITY_TYPE_LABEL, HOSTNAME_LABEL, INSTANCE_TYPE_LABEL, InstanceType, RESERVATION_LABEL, ZONE_ID_LABEL,
-    ZONE_LABEL,
-};
+use crate::model::instance_type::{HOSTNAME_LABEL, INSTANCE_TYPE_LABEL, InstanceType};
 use crate::model::node_pool::{NodeClass, NodePool};
 use crate::model::offering::{CapacityType, Offering};
 use crate::model::pod::PodSpec;
@@ -289,32 +286,22 @@ impl<'a> Source<'a> {
 }
 
 /// All of an offering that labels tell.
-type Identity<'a> = (&'a str, Option<&'a str>, CapacityType, Option<&'a str>);
+type Identity<'a> = [Option<&'a str>; Offering::LABELS.len()];
 
 fn identity(offering: &Offering) -> Identity<'_> {
-    let reservation = offering.reservation_id.as_deref();
-    (
-        offering.zone.as_str(),
-        offering.zone_id.as_deref(),
-        offering.capacity_type,
-        reservation,
-    )
+    Offering::LABELS.map(|key| offering.label(key))
 }
 
 fn is_of_offering(key: &str) -> bool {
-    [ZONE_LABEL, ZONE_ID_LABEL, CAPACITY_TYPE_LABEL, RESERVATION_LABEL].contains(&key)
+    Offering::LABELS.contains(&key)
 }
 
 /// A label that comes with the offer.
 fn offered<'a>(instance_type: &'a InstanceType, offering: &'a Offering, key: &str) -> Option<&'a str> {
     let own = match key {
         INSTANCE_TYPE_LABEL => Some(instance_type.name.as_str()),
-        ZONE_LABEL => Some(offering.zone.as_str()),
-        CAPACITY_TYPE_LABEL => Some(offering.capacity_type.as_str()),
-        ZONE_ID_LABEL => offering.zone_id.as_deref(),
-        RESERVATION_LABEL => offering.reservation_id.as_deref(),
         HOSTNAME_LABEL => Some(UNKNOWN_HOSTNAME),
-        _ => None,
+        _ => offering.label(key),
     };
     own.or_else(|| instance_type.labels.get(key).map(String::as_str))
 }

@@ -27,6 +27,8 @@ pub(super) struct Named<'a> {
     pub(super) instance_type: &'a InstanceTypeName,
     pub(super) zone: &'a ZoneName,
     pub(super) capacity_type: CapacityType,
+    /// The capacity reservation; `None`: none is named.
+    pub(super) reservation: Option<&'a str>,
     pub(super) price: Price,
 }
 
@@ -36,9 +38,14 @@ impl fmt::Display for Named<'_> {
             instance_type,
             zone,
             capacity_type,
+            reservation,
             price,
         } = self;
-        write!(f, "{instance_type} in {zone}, {capacity_type}, at {price}")
+        write!(f, "{instance_type} in {zone}, {capacity_type}")?;
+        if let Some(reservation) = reservation {
+            write!(f, " of {reservation}")?;
+        }
+        write!(f, ", at {price}")
     }
 }
 
@@ -153,6 +160,7 @@ impl<'a> Launches<'a> {
                     &launch.instance_type,
                     &launch.zone,
                     launch.capacity_type,
+                    launch.reservation_id.as_deref(),
                     launch.price,
                 ),
                 alternatives: (launch.alternatives.as_ptr() as usize, launch.alternatives.len()),
@@ -182,7 +190,13 @@ struct Key<'a> {
     /// Address and length: the plan keeps the allocation alive, so the same address is the same content. Only ever
     /// compared for a memo; no order that anybody sees comes from it.
     alternatives: (usize, usize),
-    first: (&'a InstanceTypeName, &'a ZoneName, CapacityType, Price),
+    first: (
+        &'a InstanceTypeName,
+        &'a ZoneName,
+        CapacityType,
+        Option<&'a str>,
+        Price,
+    ),
     labels: &'a Labels,
 }
 
@@ -230,6 +244,7 @@ impl<'w, 'a> Resolver<'w, 'a> {
             instance_type: &launch.instance_type,
             zone: &launch.zone,
             capacity_type: launch.capacity_type,
+            reservation: launch.reservation_id.as_deref(),
             price: launch.price,
         };
         Filling {
@@ -255,6 +270,7 @@ impl<'w, 'a> Resolver<'w, 'a> {
                 instance_type: &alternative.instance_type,
                 zone: &alternative.zone,
                 capacity_type: alternative.capacity_type,
+                reservation: alternative.reservation_id.as_deref(),
                 price: alternative.price,
             };
             let labels = if alternative.labels.is_empty() {
@@ -318,6 +334,9 @@ impl<'w, 'a> Resolver<'w, 'a> {
                 if offering.zone == *named.zone
                     && offering.capacity_type == named.capacity_type
                     && offering.price == named.price
+                    && named
+                        .reservation
+                        .is_none_or(|id| offering.reservation_id() == Some(id))
                     && offering.available
                 {
                     all.push(self.prospect((pool, at, number, labels), instance_type, offering));

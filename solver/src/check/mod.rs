@@ -20,6 +20,7 @@ mod labels;
 mod launchable;
 mod launches;
 mod limits;
+mod matching;
 mod meetings;
 mod min_values;
 mod money;

@@ -7,10 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::model::instance_type::{
-    CAPACITY_TYPE_LABEL, HOSTNAME_LABEL, INSTANCE_TYPE_LABEL, InstanceType, NODE_POOL_LABEL,
-    RESERVATION_LABEL, ZONE_ID_LABEL, ZONE_LABEL,
-};
+use crate::model::instance_type::{HOSTNAME_LABEL, INSTANCE_TYPE_LABEL, InstanceType, NODE_POOL_LABEL};
 use crate::model::node_pool::{NodeClass, NodePool};
 use crate::model::offering::Offering;
 use crate::model::pod::PodSpec;
@@ -227,14 +224,6 @@ fn decided_by_type(key: &str, typed_keys: &BTreeSet<&str>) -> bool {
 
 /// Keys that no NodePool can leave open, whatever types its class has.
 pub(super) fn is_always_typed(key: &str) -> bool {
-    const ALWAYS: [&str; 7] = [
-        INSTANCE_TYPE_LABEL,
-        ZONE_LABEL,
-        ZONE_ID_LABEL,
-        CAPACITY_TYPE_LABEL,
-        RESERVATION_LABEL,
-        HOSTNAME_LABEL,
-        NODE_POOL_LABEL,
-    ];
-    ALWAYS.contains(&key) || key.starts_with(INSTANCE_TYPE_DOMAIN)
+    const ALWAYS: [&str; 3] = [INSTANCE_TYPE_LABEL, HOSTNAME_LABEL, NODE_POOL_LABEL];
+    ALWAYS.contains(&key) || Offering::LABELS.contains(&key) || key.starts_with(INSTANCE_TYPE_DOMAIN)
 }

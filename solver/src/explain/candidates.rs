@@ -5,9 +5,7 @@ use std::collections::BTreeMap;
 use super::Trial;
 use super::change::Change;
 use crate::model::explain::{Constraint, Reason};
-use crate::model::instance_type::{
-    CAPACITY_TYPE_LABEL, INSTANCE_TYPE_LABEL, InstanceType, RESERVATION_LABEL, ZONE_ID_LABEL, ZONE_LABEL,
-};
+use crate::model::instance_type::{INSTANCE_TYPE_LABEL, InstanceType};
 use crate::model::money::Price;
 use crate::model::node_pool::NodePool;
 use crate::model::offering::Offering;
@@ -133,10 +131,7 @@ impl<'a> Offer<'a> {
     fn label(&self, key: &str) -> Option<&'a str> {
         match key {
             INSTANCE_TYPE_LABEL => Some(self.instance_type.name.as_str()),
-            ZONE_LABEL => Some(self.offering.zone.as_str()),
-            ZONE_ID_LABEL => self.offering.zone_id.as_deref(),
-            CAPACITY_TYPE_LABEL => Some(self.offering.capacity_type.as_str()),
-            RESERVATION_LABEL => self.offering.reservation_id.as_deref(),
+            _ if Offering::LABELS.contains(&key) => self.offering.label(key),
             _ => {
                 let (own, template) = (&self.instance_type.labels, &self.pool.labels);
                 own.get(key).or_else(|| template.get(key)).map(String::as_str)
@@ -183,14 +178,8 @@ fn missing_label(parts: &SnapshotParts, pool: &NodePool, pod: &PodSpec) -> Optio
         .instance_types
         .as_slice();
     let known = |key: &str| {
-        [
-            ZONE_LABEL,
-            ZONE_ID_LABEL,
-            CAPACITY_TYPE_LABEL,
-            INSTANCE_TYPE_LABEL,
-            RESERVATION_LABEL,
-        ]
-        .contains(&key)
+        key == INSTANCE_TYPE_LABEL
+            || Offering::LABELS.contains(&key)
             || pool.labels.contains_key(key)
             || types
                 .iter()

@@ -45,6 +45,11 @@ pub(super) enum Change {
         resource: ResourceName,
         to: Amount,
     },
+    /// More machines in a capacity reservation.
+    Enlarge {
+        reservation: String,
+        to: u32,
+    },
 }
 
 impl fmt::Display for Change {
@@ -64,6 +69,9 @@ impl fmt::Display for Change {
             }
             Self::AddLabel { pool, key, value } => {
                 write!(f, "add label {key}={value} to the template of NodePool {pool}")
+            }
+            Self::Enlarge { reservation, to } => {
+                write!(f, "enlarge capacity reservation {reservation} to {to}")
             }
             Self::LowerRequest { resource, to } => {
                 write!(
@@ -118,6 +126,15 @@ impl Change {
             Self::AddLabel { pool, key, value } => with_pool(parts, pool, |pool| {
                 pool.labels.insert(key.clone(), value.clone());
             }),
+            Self::Enlarge { reservation, to } => {
+                let types = parts
+                    .node_classes
+                    .values_mut()
+                    .flat_map(|class| &mut class.instance_types);
+                let offerings = types.flat_map(|instance_type| &mut instance_type.offerings);
+                let own = offerings.filter(|offering| offering.reservation_id() == Some(reservation));
+                own.for_each(|offering| offering.limit = Some(*to));
+            }
             Self::LowerRequest { resource, to } => {
                 for pod in &mut parts.pods[first_pod..] {
                     Arc::make_mut(&mut pod.spec).requests.set(resource.clone(), *to);

@@ -5,13 +5,14 @@
 //! fixes on every machine (the quota only guards against the unforeseen). Only single changes are tried: a pod that
 //! needs two gets none.
 //!
-//! In order of preference: a higher limit, one toleration, one more value of a requirement, one more label, and where
+//! In order of preference: a higher limit, a larger capacity reservation, one toleration, one more value of a requirement, one more label, and where
 //! a pod is only just too large, a smaller request.
 
 mod candidates;
 mod change;
 mod limit;
 mod refusal;
+mod reservation;
 mod residual;
 
 use std::collections::BTreeMap;
@@ -150,6 +151,9 @@ fn groups<'a>(snapshot: &'a Snapshot, plan: &'a PlanBody) -> Vec<Group<'a>> {
 
 fn smallest(trial: &mut Trial<'_>) -> Option<Change> {
     if let Some(change) = limit::raised(trial) {
+        return Some(change);
+    }
+    if let Some(change) = reservation::enlarged(trial) {
         return Some(change);
     }
     for change in candidates::single_changes(trial.residual, trial.group.spec, trial.group.reasons) {

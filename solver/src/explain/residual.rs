@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::model::instance_type::{HOSTNAME_LABEL, InstanceType};
 use crate::model::name::{NodeName, PodName};
 use crate::model::node::{Node, NodeStage};
-use crate::model::offering::Offering;
+use crate::model::offering::{Offering, Supply};
 use crate::model::plan::{Launch, NodeAction, PlanBody};
 use crate::model::pod::PodPlace;
 use crate::model::snapshot::{Snapshot, SnapshotParts};
@@ -67,8 +67,21 @@ fn in_flight(snapshot: &Snapshot, launch: &Launch, name: NodeName) -> Option<Nod
         capacity: instance_type.capacity.clone(),
         allocatable,
         price: launch.price,
+        supply: supply_of(instance_type, launch),
         created: None,
     })
+}
+
+/// The name of the number that a launch uses up.
+fn supply_of(instance_type: &InstanceType, launch: &Launch) -> Option<Supply> {
+    let is_bought = |offering: &&Offering| {
+        offering.zone == launch.zone
+            && offering.capacity_type == launch.capacity_type
+            && offering.price == launch.price
+            && offering.reservation_id() == launch.reservation_id.as_deref()
+    };
+    let offering = instance_type.offerings.iter().find(is_bought)?;
+    offering.supply().filter(|_| offering.limit.is_some())
 }
 
 /// The instance type of a launch among those of its node class, which are ordered by name.

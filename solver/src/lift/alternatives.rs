@@ -1,8 +1,10 @@
 //! Which offerings may stand in for a launch: same node pool, room for what is on it, no rule broken.
 //!
-//! At most sixty types, the cheapest, and more where minValues ask for them; bought as the first choice is: on-demand in place of spot would be several times
-//! dearer than planned, so a spot market that is empty asks for a new plan. Where a rule counts pods of the node by zone or
-//! by other labels, all have the same values of those. Limits and limited offers hold for the worst joint choice: each launch reserves
+//! At most sixty types, the cheapest, and more where minValues ask for them; bought as the first choice is: on-demand in place
+//! of spot would be several times dearer than planned, so a spot market that is empty asks for a new plan; so does a capacity
+//! reservation that turns out to be full. Reservations stand in only for those of their kind, and nothing for a capacity
+//! block: EC2 takes no request for both. Where a rule counts pods of the node by zone or by other labels, all have the same
+//! values of those. Limits and limited offers hold for the worst joint choice: each launch reserves
 //! the largest of its alternatives, and counts in every limited offer that it names. Launches of one filling share
 //! one list.
 
@@ -15,6 +17,7 @@ use crate::lower::Problem;
 use crate::lower::group::Profile;
 use crate::lower::rules::{min_values, resources};
 use crate::model::money::Price;
+use crate::model::offering::{Offering, ReservationType};
 use crate::model::plan::Alternative;
 use crate::model::requirement::Labels;
 use crate::pack::ledger::Ledger;
@@ -145,7 +148,10 @@ impl<'a> Lifter<'a> {
             .iter()
             .map(|profile| &problem.compatible[*profile])
             .collect();
-        let bought_as = universe.offering(first).capacity_type;
+        let bought = universe.offering(first);
+        if is_capacity_block(bought) {
+            return Vec::new();
+        }
         let is_bound = self.is_bound_to_its_part(&launched.filling);
         // Whoever buys the cheapest of the list would buy what is interrupted too often to be the first choice.
         let pool = &universe.pool(universe.shape(first)).name;
@@ -157,7 +163,7 @@ impl<'a> Lifter<'a> {
         };
         let holds = |bin: usize| {
             let room = self.rooms[bin].as_ref();
-            universe.offering(bin).capacity_type == bought_as
+            is_bought_alike(universe.offering(bin), bought)
                 && self.rank[bin] >= from
                 && (!is_bound || problem.parts[bin] == problem.parts[first])
                 && room.is_some_and(|room| resources::fits(&load, room))
@@ -322,6 +328,7 @@ impl<'a> Lifter<'a> {
                         .clone(),
                     zone: offering.zone.clone(),
                     capacity_type: offering.capacity_type,
+                    reservation_id: offering.reservation_id().map(str::to_owned),
                     price: offering.price,
                     labels: if own == *labels { Labels::new() } else { own },
                 }
@@ -330,6 +337,21 @@ impl<'a> Lifter<'a> {
         self.lists.insert(key, Arc::clone(&list));
         list
     }
+}
+
+/// One request goes to one capacity block.
+fn is_capacity_block(offering: &Offering) -> bool {
+    let reservation = offering.reservation.as_ref();
+    reservation.is_some_and(|reservation| reservation.kind == ReservationType::CapacityBlock)
+}
+
+/// Whether one request can ask for both: capacity reservations of one kind only, that are interruptible or not.
+fn is_bought_alike(one: &Offering, other: &Offering) -> bool {
+    let kind = |offering: &Offering| {
+        let reservation = offering.reservation.as_ref();
+        reservation.map(|reservation| (reservation.kind, reservation.interruptible))
+    };
+    one.capacity_type == other.capacity_type && kind(one) == kind(other)
 }
 
 fn sort_key<'a>(problem: &'a Problem<'_>, bin: usize) -> impl Ord + 'a {

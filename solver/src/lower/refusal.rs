@@ -8,7 +8,7 @@ mod scarce;
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::explain::{Constraint, Reason};
 use crate::model::instance_type::{HOSTNAME_LABEL, INSTANCE_TYPE_LABEL, InstanceType, ZONE_LABEL};
@@ -21,9 +21,10 @@ use crate::model::rules::PodTerm;
 use crate::model::snapshot::Snapshot;
 
 use super::group::Profile;
+use super::rules::offerings::Shared;
 use super::rules::{accelerators, offerings, overhead, requirements, taints, volumes};
 use super::universe::open_keys;
-use scarce::{limited, too_few_values};
+use scarce::{limited, not_on_sale, too_few_values, used_up};
 
 /// A node that the pool would launch if it could be bought.
 #[derive(Clone, Copy)]
@@ -43,6 +44,8 @@ pub struct PoolRefusals<'a> {
     pool: &'a NodePool,
     /// What the plan's own launches take from the pool's allowance, counter by counter.
     spent: &'a [u64],
+    /// How many of each limited offer they take.
+    taken: &'a BTreeMap<Shared, u64>,
     candidates: OnceCell<Vec<Candidate<'a>>>,
     /// What DaemonSets take of each candidate.
     overheads: OnceCell<Vec<Resources>>,
@@ -53,11 +56,17 @@ pub struct PoolRefusals<'a> {
 impl<'a> PoolRefusals<'a> {
     /// Of this pool, with what is launched already counted.
     #[must_use]
-    pub fn new(snapshot: &'a Snapshot, pool: &'a NodePool, spent: &'a [u64]) -> Self {
+    pub fn new(
+        snapshot: &'a Snapshot,
+        pool: &'a NodePool,
+        spent: &'a [u64],
+        taken: &'a BTreeMap<Shared, u64>,
+    ) -> Self {
         Self {
             snapshot,
             pool,
             spent,
+            taken,
             candidates: OnceCell::new(),
             overheads: OnceCell::new(),
             terms: OnceCell::new(),
@@ -120,13 +129,16 @@ impl<'a> PoolRefusals<'a> {
             return self.too_large(&admitted, spec);
         }
         let buyable: Vec<Candidate<'_>> = fitting
-            .into_iter()
+            .iter()
+            .copied()
             .filter(|candidate| offerings::is_buyable(candidate.offering))
             .collect();
         let Some(smallest) = buyable.first() else {
-            let detail = "no offering of a type that fits can be launched now".to_owned();
-            return (Constraint::Capacity, detail);
+            return (Constraint::Capacity, not_on_sale(&fitting));
         };
+        if let Some(detail) = used_up(self.snapshot, &buyable, self.taken) {
+            return (Constraint::Capacity, detail);
+        }
         if let Some(detail) = too_few_values(self.snapshot, pool, &buyable) {
             return (Constraint::MinValues, detail);
         }
@@ -305,7 +317,7 @@ fn prospect<'a>(pool: &'a NodePool, candidate: Candidate<'a>, key: &str) -> Pros
     let certain = match key {
         HOSTNAME_LABEL => Some(requirements::NEW_HOSTNAME),
         INSTANCE_TYPE_LABEL => Some(instance_type.name.as_str()),
-        _ => requirements::offering_label(candidate.offering, key).or_else(|| own(key)),
+        _ => candidate.offering.label(key).or_else(|| own(key)),
     };
     if let Some(value) = certain.or_else(|| pool.labels.get(key).map(String::as_str)) {
         return Prospect::Certain(Some(value));

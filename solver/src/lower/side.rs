@@ -17,7 +17,7 @@
 //! | preferred spread and anti-affinity | [`Cap`] or [`Spread`] whose excess costs |
 //!
 //! Not here, because the problem has it already: the number of a reservation or of a price's first nodes is the supply of
-//! a kind (a price tier is two kinds: so many at the lower price, any number at the higher), the limits of a pool are its
+//! a kind, which other kinds may share (a price tier is two kinds: so many at the lower price, any number at the higher), the limits of a pool are its
 //! allowance, and the fixed cost of a node and of its expected interruptions are part of its kind's cost.
 //!
 //! A kind may merge offers of several zones. Where a row tells them apart, [`super::lower_apart`] keeps them apart.

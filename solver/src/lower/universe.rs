@@ -190,7 +190,7 @@ impl<'a> Universe<'a> {
     #[must_use]
     pub fn label_of_bin(&self, bin: usize, key: &str) -> Option<&str> {
         if requirements::is_offering_key(key) {
-            requirements::offering_label(self.offering(bin), key)
+            self.offering(bin).label(key)
         } else {
             self.label(self.shape(bin), key)
         }

@@ -40,8 +40,12 @@ pub const ZONE_LABEL: &str = "topology.kubernetes.io/zone";
 pub const ZONE_ID_LABEL: &str = "topology.k8s.aws/zone-id";
 /// Label of the capacity type.
 pub const CAPACITY_TYPE_LABEL: &str = "karpenter.sh/capacity-type";
-/// Label of the capacity reservation.
+/// Label of the capacity reservation's id.
 pub const RESERVATION_LABEL: &str = "karpenter.k8s.aws/capacity-reservation-id";
+/// Label of its kind.
+pub const RESERVATION_TYPE_LABEL: &str = "karpenter.k8s.aws/capacity-reservation-type";
+/// Label of whether EC2 may take its machines back.
+pub const RESERVATION_INTERRUPTIBLE_LABEL: &str = "karpenter.k8s.aws/capacity-reservation-interruptible";
 /// Label of the host: pods may select it, a node to come has no value yet.
 pub const HOSTNAME_LABEL: &str = "kubernetes.io/hostname";
 /// Label of the node pool.
@@ -67,13 +71,10 @@ impl InstanceType {
     pub fn labels_with(&self, offering: &Offering) -> Labels {
         let mut labels = self.labels.clone();
         labels.insert(INSTANCE_TYPE_LABEL.to_owned(), self.name.to_string());
-        labels.insert(ZONE_LABEL.to_owned(), offering.zone.to_string());
-        labels.insert(CAPACITY_TYPE_LABEL.to_owned(), offering.capacity_type.to_string());
-        if let Some(zone_id) = &offering.zone_id {
-            labels.insert(ZONE_ID_LABEL.to_owned(), zone_id.clone());
-        }
-        if let Some(reservation) = &offering.reservation_id {
-            labels.insert(RESERVATION_LABEL.to_owned(), reservation.clone());
+        for key in Offering::LABELS {
+            if let Some(value) = offering.label(key) {
+                labels.insert(key.to_owned(), value.to_owned());
+            }
         }
         labels
     }

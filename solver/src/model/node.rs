@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::money::Price;
 use super::name::{NodeName, NodePoolName};
+use super::offering::Supply;
 use super::requirement::Labels;
 use super::resources::Resources;
 use super::taint::Taint;
@@ -48,6 +49,9 @@ pub struct Node {
     pub allocatable: Resources,
     /// What it costs by the catalogue; zero where the catalogue doesn't know its type.
     pub price: Price,
+    /// The reservation or commitment whose number it uses up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub supply: Option<Supply>,
     /// When it was created, where that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created: Option<Timestamp>,

@@ -96,6 +96,9 @@ pub struct Launch {
     pub zone: ZoneName,
     /// First choice of how it is bought.
     pub capacity_type: CapacityType,
+    /// The capacity reservation that the first choice is of.
+    #[serde(default, rename = "reservationID", skip_serializing_if = "Option::is_none")]
+    pub reservation_id: Option<String>,
     /// Dollars per hour of the first choice.
     pub price: Price,
     /// Pods that it is for, DaemonSets' not among them.
@@ -121,6 +124,9 @@ pub struct Alternative {
     pub zone: ZoneName,
     /// How it is bought.
     pub capacity_type: CapacityType,
+    /// The capacity reservation that it is of.
+    #[serde(default, rename = "reservationID", skip_serializing_if = "Option::is_none")]
+    pub reservation_id: Option<String>,
     /// Dollars per hour.
     pub price: Price,
     /// Where it needs other values than the launch's.

@@ -252,6 +252,7 @@ impl Cluster {
             capacity: instance_type.capacity.clone(),
             allocatable: instance_type.allocatable.clone(),
             price: offering.price,
+            supply: offering.supply().filter(|_| offering.limit.is_some()),
             created: None,
         };
         edit(&mut node);
@@ -297,7 +298,7 @@ pub fn machine(name: &str, cpu: &str, memory: &str, price: &str) -> InstanceType
         price: Price::parse(price).unwrap(),
         available: true,
         limit: None,
-        reservation_id: None,
+        reservation: None,
         commitment: None,
     };
     InstanceType {

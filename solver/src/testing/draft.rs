@@ -76,6 +76,7 @@ impl<'a> Draft<'a> {
             instance_type: instance_type.name.clone(),
             zone: offering.zone.clone(),
             capacity_type: offering.capacity_type,
+            reservation_id: None,
             price: offering.price,
             labels: Labels::new(),
         };
@@ -84,6 +85,7 @@ impl<'a> Draft<'a> {
             instance_type: instance_type.name.clone(),
             zone: offering.zone.clone(),
             capacity_type: offering.capacity_type,
+            reservation_id: None,
             price: offering.price,
             pods: pods.iter().map(|pod| pod.name.clone()).collect(),
             requests,

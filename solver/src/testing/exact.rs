@@ -154,24 +154,40 @@ impl Search<'_> {
                 .sum();
             candidate.instance_type.capacity.get(name).get() == 0 || existing + launched <= limit.get()
         });
-        let offers = candidate.offering.limit.is_none_or(|limit| {
+        let offers = candidate.offering.limit.is_none_or(|_| {
             let launched = self.launched.iter().chain([&at]);
             let same = launched
                 .map(|at| &self.candidates[*at])
-                .filter(|other| {
-                    other.instance_type.name == candidate.instance_type.name
-                        && other.offering == candidate.offering
-                })
+                .filter(|other| share(candidate, other))
                 .count();
+            let sharing = self.candidates.iter().filter(|other| share(candidate, other));
+            let number = sharing.filter_map(|other| other.offering.limit).min().unwrap();
             let held = self.snapshot.nodes.iter().filter(|node| holds(node, candidate));
-            u64::try_from(same + held.count()).unwrap() <= u64::from(limit)
+            u64::try_from(same + held.count()).unwrap() <= u64::from(number)
         });
         nodes && amounts && offers
     }
 }
 
-/// Whether a node that exists takes one of the offer's number: of its type, zone and capacity type, at its price.
+/// Whether limited offers have one number: those of a reservation or a commitment, and each by itself.
+fn share(one: &Candidate<'_>, other: &Candidate<'_>) -> bool {
+    let name = one.offering.supply();
+    let is_same = one.instance_type.name == other.instance_type.name && one.offering == other.offering;
+    other.offering.limit.is_some()
+        && if name.is_some() {
+            name == other.offering.supply()
+        } else {
+            is_same
+        }
+}
+
+/// Whether a node that exists takes one of the offer's number: by name, else of its type, zone and capacity type, at its
+/// price.
 fn holds(node: &Node, candidate: &Candidate<'_>) -> bool {
+    let name = candidate.offering.supply();
+    if name.is_some() || node.supply.is_some() {
+        return name == node.supply;
+    }
     let offered = candidate.instance_type.labels_with(candidate.offering);
     let same = |key: &str| node.labels.get(key) == offered.get(key);
     node.price == candidate.offering.price

@@ -102,7 +102,10 @@ pub fn describe(snapshot: &Snapshot) -> String {
             .offerings
             .iter()
             .map(|offer| {
-                let limit = offer.limit.map(|limit| format!(" ×{limit}")).unwrap_or_default();
+                let limit = offer
+                    .limit
+                    .map(|limit| format!(" ×{limit} {:?}", offer.commitment))
+                    .unwrap_or_default();
                 format!("{} {} {}{limit}", offer.zone, offer.capacity_type, offer.price)
             })
             .collect();
@@ -315,7 +318,8 @@ fn weights() -> impl Strategy<Value = Weights> {
 fn instance_type(limited: bool) -> impl Strategy<Value = InstanceType> {
     let price = 50_000_u64..120_000;
     let spot = prop::option::of((0_usize..2, 20_u64..90));
-    let limit = sometimes(limited, 30, 1_u32..3);
+    // How many there are, and whether machines share that.
+    let limit = sometimes(limited, 30, (1_u32..3, any::<bool>()));
     let gpu = sometimes(true, 20, 1_u64..3);
     (
         1_u64..=4,
@@ -351,7 +355,8 @@ fn instance_type(limited: bool) -> impl Strategy<Value = InstanceType> {
                 machine.offerings.push(Offering {
                     capacity_type: CapacityType::Spot,
                     price: Price::from_micros(price),
-                    limit,
+                    limit: limit.map(|(number, _)| number),
+                    commitment: limit.filter(|(_, shared)| *shared).map(|_| "plan".to_owned()),
                     ..machine.offerings[zone].clone()
                 });
                 machine

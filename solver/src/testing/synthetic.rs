@@ -14,7 +14,7 @@ use crate::lower::side::{
 use crate::lower::{Problem, lower_apart};
 use crate::model::instance_type::ZONE_LABEL;
 use crate::model::money::Price;
-use crate::model::offering::{CapacityType, Offering};
+use crate::model::offering::{CapacityType, Offering, Reservation};
 use crate::model::snapshot::Snapshot;
 use crate::pack::random::Random;
 
@@ -71,7 +71,7 @@ impl Synthetic {
             price: Price::from_micros(price),
             available: true,
             limit: number,
-            reservation_id: (price == 0).then(|| "reservation".to_owned()),
+            reservation: (price == 0).then(|| Reservation::plain("reservation")),
             commitment: None,
         });
         self

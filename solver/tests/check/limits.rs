@@ -2,6 +2,8 @@
 
 use super::*;
 
+use dovetail_solver::model::offering::{Reservation, ReservationType};
+
 #[test]
 fn limits_count_existing_nodes_and_the_worst_choice() {
     let snapshot = |nodes: Option<u64>, cpu: Option<u64>| {
@@ -81,7 +83,7 @@ fn a_price_of_zero_is_no_offer_unless_reserved() {
         let mut machine = machine("m", "2", "4Gi", "0");
         for offering in &mut machine.offerings {
             offering.capacity_type = capacity_type;
-            offering.reservation_id = reservation.map(str::to_owned);
+            offering.reservation = reservation.map(Reservation::plain);
         }
         Cluster::new()
             .instance_type(machine)
@@ -108,9 +110,9 @@ fn two_reservations_of_one_price_are_told_apart_by_their_label() {
     machine.offerings.truncate(1);
     machine.offerings[0].capacity_type = Reserved;
     machine.offerings[0].limit = Some(1);
-    machine.offerings[0].reservation_id = Some("cr-1".to_owned());
+    machine.offerings[0].reservation = Some(Reservation::plain("cr-1"));
     let second = Offering {
-        reservation_id: Some("cr-2".to_owned()),
+        reservation: Some(Reservation::plain("cr-2")),
         ..machine.offerings[0].clone()
     };
     machine.offerings.push(second);
@@ -142,6 +144,138 @@ fn two_reservations_of_one_price_are_told_apart_by_their_label() {
     assert_eq!(launched(&["any", "two"]), []);
     assert_eq!(launched(&["two", "two"]), [Rule::Offerings]);
     assert_eq!(launched(&["one", "two", "any"]), [Rule::Offerings]);
+}
+
+/// `m` of five reservations of one price, with so many machines each; a pool for each set of them.
+fn five_reservations(numbers: [u32; 5], pools: &[&'static [&'static str]]) -> Cluster {
+    let mut machine = machine("m", "2", "4Gi", "0");
+    let offering = machine.offerings[0].clone();
+    machine.offerings.clear();
+    for (at, number) in numbers.into_iter().enumerate() {
+        machine.offerings.push(Offering {
+            capacity_type: Reserved,
+            limit: Some(number),
+            reservation: Some(Reservation::plain(format!("cr-{}", at + 1))),
+            ..offering.clone()
+        });
+    }
+    let mut cluster = Cluster::new().instance_type(machine);
+    for (at, ids) in pools.iter().enumerate() {
+        cluster = cluster.pool_with(&format!("p{at}"), |pool| {
+            pool.requirements = requirements(&[(RESERVATION_LABEL, Operator::In, ids)]);
+        });
+    }
+    cluster.pods("x", pools.len(), "2", "1Gi")
+}
+
+/// Neither one set of offers by itself nor all together have too few; three sets that overlap have.
+#[test]
+fn offers_that_overlap_are_matched_and_not_only_counted() {
+    let pools: [&[&str]; 5] = [
+        &["cr-1", "cr-2"],
+        &["cr-2", "cr-3"],
+        &["cr-1", "cr-3"],
+        &["cr-3", "cr-1"],
+        &["cr-4", "cr-5"],
+    ];
+    let launched = |numbers| {
+        let snapshot = five_reservations(numbers, &pools).freeze();
+        let mut draft = Draft::new(&snapshot);
+        for at in 0..pools.len() {
+            let name = format!("default/x-{at}");
+            draft = draft.launch(&format!("p{at}"), &[("m", "zone-a", Reserved)], &[name.as_str()]);
+        }
+        broken(&snapshot, draft.body())
+    };
+    assert_eq!(launched([1, 1, 2, 9, 9]), []);
+    assert_eq!(launched([1, 1, 1, 9, 9]), [Rule::Offerings]);
+    assert_eq!(launched([0, 2, 2, 9, 9]), []);
+    assert_eq!(
+        launched([0, 4, 1, 9, 9]),
+        [Rule::Offerings],
+        "two need the one of cr-3"
+    );
+}
+
+#[test]
+fn a_commitment_is_one_number_for_all_its_types_and_zones() {
+    let sold = |name: &str, limits: [u32; 2]| {
+        let mut machine = machine(name, "2", "4Gi", "0.1");
+        let cheap = machine
+            .offerings
+            .clone()
+            .into_iter()
+            .zip(limits)
+            .map(|(offering, limit)| Offering {
+                price: Price::parse("0.04").unwrap(),
+                limit: Some(limit),
+                commitment: Some("plan".to_owned()),
+                ..offering
+            });
+        machine.offerings.splice(0..0, cheap.collect::<Vec<_>>());
+        machine
+    };
+    let launched = |limits: [[u32; 2]; 2], held: bool| {
+        let mut cluster = Cluster::new()
+            .instance_type(sold("m", limits[0]))
+            .instance_type(sold("n", limits[1]))
+            .pool("p");
+        if held {
+            cluster = cluster.node("n1", "p", "n", "zone-b");
+        }
+        let snapshot = cluster.pods("x", 2, "2", "1Gi").freeze();
+        let draft = Draft::new(&snapshot).launch("p", &[("m", "zone-a", OnDemand)], &["default/x-0"]);
+        broken(
+            &snapshot,
+            draft
+                .launch("p", &[("n", "zone-b", OnDemand)], &["default/x-1"])
+                .body(),
+        )
+    };
+    assert_eq!(launched([[2, 2], [2, 2]], false), []);
+    assert_eq!(launched([[1, 1], [1, 1]], false), [Rule::Offerings]);
+    assert_eq!(
+        launched([[9, 9], [1, 9]], false),
+        [Rule::Offerings],
+        "the least counts"
+    );
+    assert_eq!(launched([[2, 2], [2, 2]], true), [Rule::Offerings]);
+    assert_eq!(launched([[3, 3], [3, 3]], true), []);
+}
+
+#[test]
+fn what_stands_in_for_a_reservation_is_of_its_kind_and_nothing_for_a_capacity_block() {
+    let launched = |kinds: [ReservationType; 2], interruptible: [bool; 2], named: Option<&str>| {
+        let mut snapshot = five_reservations([9; 5], &[&["cr-1", "cr-2"]]).parts;
+        let class = snapshot.node_classes.values_mut().next().unwrap();
+        let offerings = &mut class.instance_types[0].offerings;
+        offerings.truncate(2);
+        for (at, offering) in offerings.iter_mut().enumerate() {
+            let reservation = offering.reservation.as_mut().unwrap();
+            (reservation.kind, reservation.interruptible) = (kinds[at], interruptible[at]);
+            offering.price = Price::from_micros(u64::try_from(at).unwrap());
+        }
+        let snapshot = snapshot.freeze().unwrap();
+        let draft = Draft::new(&snapshot).launch("p0", &[("m", "zone-a", Reserved)], &["default/x-0"]);
+        let mut body = draft.body();
+        body.launch[0].alternatives = [Alternative {
+            capacity_type: Reserved,
+            reservation_id: named.map(str::to_owned),
+            ..other("m", 1)
+        }]
+        .into();
+        broken(&snapshot, body)
+    };
+    let (plain, block) = (ReservationType::Default, ReservationType::CapacityBlock);
+    assert_eq!(launched([plain; 2], [false; 2], Some("cr-2")), []);
+    assert_eq!(
+        launched([plain; 2], [false; 2], Some("cr-1")),
+        [Rule::Offerings],
+        "it costs something else"
+    );
+    assert_eq!(launched([plain; 2], [true, false], None), [Rule::Offerings]);
+    assert_eq!(launched([plain, block], [false; 2], None), [Rule::Offerings]);
+    assert_eq!(launched([block; 2], [false; 2], None), [Rule::Offerings]);
 }
 
 #[test]

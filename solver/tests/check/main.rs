@@ -68,7 +68,7 @@ fn cluster() -> Cluster {
         price: Price::parse(price).unwrap(),
         available: true,
         limit: None,
-        reservation_id: None,
+        reservation: None,
         commitment: None,
     };
     let mut medium = machine("m.medium", "4", "8Gi", "0.2");
@@ -259,6 +259,7 @@ fn other(name: &str, micros: u64) -> Alternative {
         instance_type: name.into(),
         zone: "zone-a".into(),
         capacity_type: OnDemand,
+        reservation_id: None,
         price: Price::from_micros(micros),
         labels: Labels::new(),
     }

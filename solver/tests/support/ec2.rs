@@ -81,7 +81,7 @@ fn catalogue(max_vcpu: Option<u64>) -> Vec<InstanceType> {
                 price: Price::parse(cells[4]).unwrap(),
                 available: true,
                 limit: None,
-                reservation_id: None,
+                reservation: None,
                 commitment: None,
             }],
         }

@@ -8,14 +8,15 @@ use std::fmt;
 
 use dovetail_solver::model::money::Price;
 use dovetail_solver::model::name::{InstanceTypeName, ZoneName};
-use dovetail_solver::model::offering::{CapacityType, Offering};
+use dovetail_solver::model::offering::{CapacityType, Offering, Reservation};
 use dovetail_solver::model::quantity::{Quantity, Rounding};
 use dovetail_solver::model::requirement::Labels;
 use dovetail_solver::model::resources::{Amount, ResourceName, Resources};
+use dovetail_solver::model::time::Timestamp;
 
 use super::machine::{Density, Machine, sort_offerings};
 use super::shape::{DECIMAL_GB, Shape, label, name_labels};
-use super::{Catalogue, CatalogueError, Subnet, Zone, data, derived};
+use super::{Catalogue, CatalogueError, Subnet, Zone, data, derived, reserved};
 use crate::api::{self, CatalogInstanceType, CatalogOffering, ZonePrices, labels};
 
 /// Region of a document that names none.
@@ -67,7 +68,16 @@ pub(super) fn read(document: &api::Catalog) -> Result<Catalogue, CatalogueError>
         at: Place::default(),
     };
     let zones = reader.zones(&spec.zones);
-    let machines = reader.instance_types(&spec.instance_types);
+    let is_built_in = spec.instance_types.is_empty() && !spec.reservations.is_empty();
+    let mut machines = if is_built_in {
+        Catalogue::built_in(&reader.region)?.machines
+    } else {
+        reader.instance_types(&spec.instance_types)
+    };
+    reader.at = Place::default();
+    for (path, what) in reserved::add(&mut machines, &zones, &spec.reservations) {
+        reader.flaw(&path, what);
+    }
     let subnets = reader.subnets(&spec.subnets);
     let addresses_per_node = spec.addresses_per_node.and_then(|addresses| {
         let count = u64::try_from(addresses);
@@ -87,7 +97,7 @@ pub(super) fn read(document: &api::Catalog) -> Result<Catalogue, CatalogueError>
         machines,
         subnets,
         addresses_per_node,
-        spot_is_estimated: false,
+        spot_is_estimated: is_built_in,
     })
 }
 
@@ -398,6 +408,23 @@ impl Reader {
             api::CapacityType::Spot => CapacityType::Spot,
             api::CapacityType::Reserved => CapacityType::Reserved,
         };
+        if entry.reservation_id.is_none() {
+            let of_reservation = [
+                ("endTime", entry.end_time.is_some()),
+                ("interruptible", entry.interruptible),
+                (
+                    "reservationType",
+                    entry.reservation_type != api::ReservationType::Default,
+                ),
+            ];
+            for (field, _) in of_reservation.iter().filter(|(_, said)| *said) {
+                let what = "belongs to a capacity reservation: reservationID is needed";
+                self.flaw(&format!("{below}.{field}"), what);
+            }
+        } else if capacity_type != CapacityType::Reserved {
+            let what = "is of a capacity reservation, so capacityType must be reserved";
+            self.flaw(&format!("{below}.reservationID"), what);
+        }
         if !known {
             return None;
         }
@@ -405,7 +432,12 @@ impl Reader {
         Some(Offering {
             available: entry.available,
             limit,
-            reservation_id: entry.reservation_id.clone(),
+            reservation: entry.reservation_id.as_ref().map(|id| Reservation {
+                id: id.clone(),
+                kind: reserved::kind(entry.reservation_type),
+                interruptible: entry.interruptible,
+                ends: entry.end_time.as_ref().map(|time| Timestamp(time.0.as_second())),
+            }),
             commitment: entry.commitment.clone(),
             ..plain
         })
@@ -422,7 +454,7 @@ fn plain_offering(zone: String, capacity_type: CapacityType, price: Price) -> Op
         price,
         available: true,
         limit: None,
-        reservation_id: None,
+        reservation: None,
         commitment: None,
     })
 }

@@ -88,7 +88,7 @@ impl Machine {
                     price,
                     available: true,
                     limit: None,
-                    reservation_id: None,
+                    reservation: None,
                     commitment: None,
                 });
             }

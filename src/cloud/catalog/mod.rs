@@ -11,6 +11,7 @@ mod derived;
 mod document;
 mod kubelet;
 mod machine;
+mod reserved;
 mod shape;
 mod sizes;
 #[cfg(test)]
@@ -19,7 +20,7 @@ mod tests;
 use dovetail_solver::model::instance_type::InstanceType;
 use dovetail_solver::model::money::Price;
 use dovetail_solver::model::name::ZoneName;
-use dovetail_solver::model::offering::{CapacityType, Offering};
+use dovetail_solver::model::offering::{CapacityType, Offering, Reservation};
 use thiserror::Error;
 
 pub use class::{ClassError, ClassSettings, Needs, Volume};
@@ -27,6 +28,7 @@ pub use data::{PriceSource, SpotAdvice};
 pub use document::Flaw;
 pub use kubelet::{Kubelet, Threshold};
 use machine::Machine;
+pub(crate) use reserved::kind as reservation_type;
 
 /// Every instance type that can be launched in a region.
 #[derive(Clone, Debug)]
@@ -196,6 +198,29 @@ impl Catalogue {
             .iter()
             .filter(|offering| offering.zone.as_str() == zone && offering.capacity_type == capacity_type)
             .collect()
+    }
+
+    /// Offerings that are limited in number, each with the name of its instance type.
+    pub fn limited(&self) -> impl Iterator<Item = (&str, &Offering)> {
+        self.machines.iter().flat_map(|machine| {
+            let limited = machine
+                .offerings
+                .iter()
+                .filter(|offering| offering.limit.is_some());
+            limited.map(|offering| (machine.name.as_str(), offering))
+        })
+    }
+
+    /// The capacity reservations that it knows of, each with its instance type and offering.
+    pub fn reservations(&self) -> impl Iterator<Item = (&Reservation, &str, &Offering)> {
+        self.machines.iter().flat_map(|machine| {
+            let offerings = machine.offerings.iter();
+            let of = |offering: &Offering| offering.reservation.is_some();
+            let reserved = offerings.filter(move |offering| of(offering));
+            reserved.filter_map(|offering| {
+                Some((offering.reservation.as_ref()?, machine.name.as_str(), offering))
+            })
+        })
     }
 
     /// How the on-demand price of a built-in type is known.

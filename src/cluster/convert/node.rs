@@ -134,6 +134,7 @@ impl Machine<'_> {
             capacity,
             allocatable,
             price: Price::default(),
+            supply: None,
             created: self.created(),
         }))
     }

@@ -7,6 +7,7 @@ mod buffers;
 mod nodes;
 mod pods;
 mod pools;
+mod reservations;
 
 use std::time::Duration;
 
@@ -99,7 +100,15 @@ pub fn freeze(index: &Index, options: &FreezeOptions) -> Result<Frozen, FreezeEr
     let machines = machines(index);
     let mut nodes = nodes::convert(index, &machines, &catalogue, &classes, &mut notes);
     attachments.of_nodes(&mut nodes, index, &classes);
-    let mut launching = pools::convert(index, &machines, attachments, classes, &policies, &mut notes);
+    let mut launching = pools::convert(
+        index,
+        &machines,
+        attachments,
+        classes,
+        &policies,
+        options.now,
+        &mut notes,
+    );
 
     notes.extend(node_overlay::apply(
         index,
@@ -199,5 +208,7 @@ fn region(index: &Index, options: &FreezeOptions) -> (String, &'static str) {
 mod buffer_tests;
 #[cfg(test)]
 mod overlay_tests;
+#[cfg(test)]
+mod reservation_tests;
 #[cfg(test)]
 mod tests;

@@ -7,7 +7,7 @@ use dovetail_solver::model::instance_type::{
 };
 use dovetail_solver::model::money::Price;
 use dovetail_solver::model::node::Node;
-use dovetail_solver::model::offering::{CapacityType, Offering};
+use dovetail_solver::model::offering::{CapacityType, Offering, Supply};
 use dovetail_solver::model::requirement::Labels;
 
 use crate::cloud::catalog::{Catalogue, ClassSettings};
@@ -50,46 +50,108 @@ pub(super) fn convert(
     nodes
 }
 
-/// Gives each node its price. Where offers are limited in number, the cheapest go first, in order of node names.
+/// What shares one number.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum Shared {
+    /// Offers of one name.
+    Named(Supply),
+    /// One offer of an instance type.
+    Alone(String, Offering),
+}
+
+/// How many are left of what is limited in number.
+struct Numbers(BTreeMap<Shared, u32>);
+
+impl Numbers {
+    /// As the catalogue has them: of offers that share a number the least.
+    fn of(catalogue: &Catalogue) -> Self {
+        let mut numbers = BTreeMap::new();
+        for (instance_type, offering) in catalogue.limited() {
+            let number = offering.limit.unwrap_or(u32::MAX);
+            let least = numbers
+                .entry(Self::shared(instance_type, offering))
+                .or_insert(number);
+            *least = number.min(*least);
+        }
+        Self(numbers)
+    }
+
+    fn shared(instance_type: &str, offering: &Offering) -> Shared {
+        let alone = || Shared::Alone(instance_type.to_owned(), offering.clone());
+        offering.supply().map_or_else(alone, Shared::Named)
+    }
+
+    /// Takes one; whether there was one.
+    fn take(&mut self, instance_type: &str, offering: &Offering) -> bool {
+        if offering.limit.is_none() {
+            return true;
+        }
+        let number = self.0.get_mut(&Self::shared(instance_type, offering));
+        number.is_some_and(|number| {
+            let is_left = *number > 0;
+            *number = number.saturating_sub(1);
+            is_left
+        })
+    }
+}
+
+/// Gives each node its price, and the number that it uses up. A node that names its capacity reservation is of that one;
+/// for the others offers that are limited in number go the cheapest first, in order of prices and then of node names.
 fn price(nodes: &mut [Node], catalogue: &Catalogue, notes: &mut Vec<Note>) {
-    let mut taken: BTreeMap<Offering, u32> = BTreeMap::new();
+    let mut numbers = Numbers::of(catalogue);
+    let mut ways: Vec<(Price, usize, &Offering)> = Vec::new();
     let mut unknown: BTreeMap<String, u64> = BTreeMap::new();
-    for node in nodes {
+    for (at, node) in nodes.iter_mut().enumerate() {
         let label = |key: &str| node.labels.get(key).map_or("", String::as_str);
         let (instance_type, zone) = (label(INSTANCE_TYPE_LABEL), label(ZONE_LABEL));
         let capacity_type = capacity_type(&node.labels);
-        let reservation = label(RESERVATION_LABEL);
-        let offers = catalogue.offers(instance_type, zone, capacity_type);
-        let is_left = |offer: &&&Offering| {
-            let used = taken.get(**offer).copied().unwrap_or(0);
-            offer.limit.is_none_or(|limit| used < limit)
+        let mut offers = catalogue.offers(instance_type, zone, capacity_type);
+        let reservation = node.labels.get(RESERVATION_LABEL);
+        if let Some(id) = reservation.filter(|_| capacity_type == CapacityType::Reserved) {
+            let named = offers
+                .iter()
+                .find(|offer| offer.reservation_id() == Some(id))
+                .copied();
+            if let Some(named) = named {
+                numbers.take(instance_type, named);
+                offers = vec![named];
+            } else {
+                offers.retain(|offer| offer.reservation.is_none());
+            }
+            node.supply = Some(Supply::Reservation(id.clone()));
+        }
+        let Some(dearest) = offers.last() else {
+            let what = if instance_type.is_empty() {
+                "no instance type".to_owned()
+            } else {
+                let zone = if zone.is_empty() { "no zone" } else { zone };
+                format!("{instance_type} {capacity_type} in {zone}")
+            };
+            *unknown.entry(what).or_default() += 1;
+            node.price = Price::default();
+            continue;
         };
-        let of_reservation = |offer: &&&Offering| offer.reservation_id.as_deref() == Some(reservation);
-        let offer = offers
-            .iter()
-            .find(of_reservation)
-            .or_else(|| offers.iter().find(is_left))
-            .or_else(|| offers.last())
-            .copied();
-        match offer {
-            Some(offer) => {
-                node.price = offer.price;
-                *taken.entry(offer.clone()).or_default() += 1;
-            }
-            None => {
-                node.price = Price::default();
-                let what = if instance_type.is_empty() {
-                    "no instance type".to_owned()
-                } else {
-                    format!(
-                        "{instance_type} {capacity_type} in {}",
-                        if zone.is_empty() { "no zone" } else { zone }
-                    )
-                };
-                *unknown.entry(what).or_default() += 1;
-            }
+        // As it stays where there is nothing else and all that are limited are used up.
+        node.price = dearest.price;
+        if node.supply.is_none() {
+            ways.extend(offers.iter().map(|offer| (offer.price, at, *offer)));
         }
     }
+    ways.sort();
+    let mut is_settled = vec![false; nodes.len()];
+    for (price, at, offer) in ways {
+        let node = &mut nodes[at];
+        let instance_type = node.labels.get(INSTANCE_TYPE_LABEL).map_or("", String::as_str);
+        if !is_settled[at] && numbers.take(instance_type, offer) {
+            is_settled[at] = true;
+            node.price = price;
+            node.supply = offer.supply().filter(|_| offer.limit.is_some());
+        }
+    }
+    say_unknown(&unknown, notes);
+}
+
+fn say_unknown(unknown: &BTreeMap<String, u64>, notes: &mut Vec<Note>) {
     let count: u64 = unknown.values().sum();
     if count > 0 {
         let mut what: Vec<String> = unknown.keys().take(5).cloned().collect();

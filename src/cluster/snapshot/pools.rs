@@ -5,6 +5,9 @@ use std::collections::BTreeMap;
 use dovetail_solver::model::name::{NodeClassName, NodePoolName};
 use dovetail_solver::model::node_pool::{NodeClass, NodePool};
 
+use dovetail_solver::model::time::Timestamp;
+
+use super::reservations;
 use crate::api;
 use crate::cluster::convert::attachments::Attachments;
 use crate::cluster::convert::node::Machine;
@@ -28,13 +31,14 @@ pub(super) fn convert(
     attachments: Attachments<'_>,
     mut classes: Classes,
     policies: &Policies,
+    now: Timestamp,
     notes: &mut Vec<Note>,
 ) -> Launching {
     let mut launching = Launching {
         node_pools: Vec::new(),
         node_classes: BTreeMap::new(),
     };
-    notes.extend(reservations(index));
+    notes.extend(reservations::notes(index, attachments.catalogue, now));
     for (name, settings) in &mut classes.settings {
         if let Some(stored) = index.node_classes().get(&ObjectName::new("", name)) {
             settings.observed_memory = observed_memory(name, &stored.object, machines);
@@ -75,6 +79,9 @@ pub(super) fn convert(
                 let mut settings = classes.settings[class].clone();
                 settings.memory_overhead = overhead;
                 let mut instance_types = attachments.catalogue.instance_types(&settings);
+                if let Some(stored) = index.node_classes().get(&ObjectName::new("", class)) {
+                    reservations::narrow(&stored.object, &mut instance_types, now);
+                }
                 attachments.of_types(&mut instance_types, &settings);
                 NodeClass {
                     name: class_name,
@@ -87,19 +94,6 @@ pub(super) fn convert(
         notes.push(Note::warning(Reason::NodePoolLeftOut, message).counting(0));
     }
     launching
-}
-
-/// A word on each EC2NodeClass that selects capacity reservations: what they hold isn't known here.
-fn reservations(index: &Index) -> impl Iterator<Item = Note> + '_ {
-    let selecting = index
-        .node_classes()
-        .iter()
-        .filter(|(_, stored)| !stored.object.spec.capacity_reservation_selector_terms.is_empty());
-    selecting.map(|(name, stored)| {
-        let message = "capacity reservations aren't weighed yet".to_owned();
-        let note = Note::warning(Reason::NotWeighed, message).about(format_args!("EC2NodeClass {name}"));
-        note.at_known(stored.origin.as_ref())
-    })
 }
 
 /// Whether a pool may launch; why not, otherwise.

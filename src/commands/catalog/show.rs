@@ -69,7 +69,7 @@ fn json(catalogue: &Catalogue, found: &InstanceType) -> serde_json::Value {
                 "isEstimate": is_estimate(catalogue, found, offering),
                 "available": offering.available,
                 "limit": offering.limit,
-                "reservationID": offering.reservation_id,
+                "reservationID": offering.reservation_id(),
                 "commitment": offering.commitment,
             })
         })
@@ -147,7 +147,7 @@ fn offering_cells(catalogue: &Catalogue, found: &InstanceType, offering: &Offeri
     if let Some(limit) = offering.limit {
         note.push(format!("at most {limit}"));
     }
-    note.extend(offering.reservation_id.clone());
+    note.extend(offering.reservation_id().map(str::to_owned));
     note.extend(offering.commitment.clone());
     vec![
         offering.zone.to_string(),

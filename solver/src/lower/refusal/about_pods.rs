@@ -182,6 +182,8 @@ pub(super) fn kept_off(terms: &BTreeSet<&PodTerm>, pod: &Pod) -> Option<Said> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use crate::lower::lower;
     use crate::lower::refusal::PoolRefusals;
     use crate::model::explain::Constraint;
@@ -208,7 +210,8 @@ mod tests {
         let problem = lower(&snapshot);
         let pod = &snapshot.pods[problem.groups[0].pods[0]];
         let profile = &problem.profiles[problem.groups[0].profile];
-        let reason = PoolRefusals::new(&snapshot, &snapshot.node_pools[0], &[]).reason(pod, profile);
+        let reason =
+            PoolRefusals::new(&snapshot, &snapshot.node_pools[0], &[], &BTreeMap::new()).reason(pod, profile);
         (reason.constraint, reason.detail)
     }
 
@@ -289,7 +292,8 @@ mod tests {
             .iter()
             .find(|group| group.pods.contains(&web))
             .unwrap();
-        let refusals = PoolRefusals::new(&snapshot, &snapshot.node_pools[0], &[]);
+        let nothing = BTreeMap::new();
+        let refusals = PoolRefusals::new(&snapshot, &snapshot.node_pools[0], &[], &nothing);
         let reason = refusals.reason(&snapshot.pods[web], &problem.profiles[group.profile]);
         assert_eq!(reason.constraint, Constraint::AntiAffinity, "{}", reason.detail);
         assert!(reason.detail.contains(ZONE_LABEL), "{}", reason.detail);

@@ -1,15 +1,66 @@
-//! What stops a launch although there are nodes that would do: too few different values of a key, or a limit.
+//! What stops a launch although there are nodes that would do: nobody sells one, all that there are of a limited offer are
+//! in use, too few different values of a key, or a limit.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::lower::rules::limits::Allowance;
 use crate::lower::rules::min_values;
+use crate::lower::rules::offerings::Shared;
 use crate::model::explain::Constraint;
 use crate::model::node_pool::NodePool;
 use crate::model::resources::Amount;
 use crate::model::snapshot::Snapshot;
 
 use super::{Candidate, Prospect, prospect};
+
+/// Why none of those that would do can be launched now; capacity reservations by name.
+pub(super) fn not_on_sale(fitting: &[Candidate<'_>]) -> String {
+    let reserved: BTreeSet<String> = fitting.iter().filter_map(|one| reserved(*one)).collect();
+    if reserved.is_empty() || fitting.iter().any(|one| one.offering.reservation.is_none()) {
+        return "no offering of a type that fits can be launched now".to_owned();
+    }
+    let reserved: Vec<String> = reserved.into_iter().collect();
+    format!("nothing can be launched now into {}", reserved.join(", "))
+}
+
+/// The limited offers that would do, where there are no others and nothing is left of any.
+pub(super) fn used_up(
+    snapshot: &Snapshot,
+    buyable: &[Candidate<'_>],
+    taken: &BTreeMap<Shared, u64>,
+) -> Option<String> {
+    const SHOWN: usize = 3;
+    let mut said: BTreeMap<Shared, String> = BTreeMap::new();
+    for candidate in buyable {
+        let shared = Shared::of(candidate.instance_type, candidate.offering)?;
+        if said.contains_key(&shared) {
+            continue;
+        }
+        let (number, held) = (shared.number(snapshot), shared.held(snapshot));
+        let launched = taken.get(&shared).copied().unwrap_or(0);
+        if held.saturating_add(launched) < number {
+            return None;
+        }
+        let what = reserved(*candidate).unwrap_or_else(|| {
+            let (name, offering) = (&candidate.instance_type.name, candidate.offering);
+            format!("{name} in {} at {}", offering.zone, offering.price)
+        });
+        said.insert(
+            shared,
+            format!("{what}: needs 1, 0 left of {number} ({held} on nodes, {launched} launched)"),
+        );
+    }
+    let shown: Vec<&str> = said.values().take(SHOWN).map(String::as_str).collect();
+    let more = if said.len() > SHOWN { "; …" } else { "" };
+    Some(format!("{}{more}", shown.join("; ")))
+}
+
+/// A capacity reservation in words.
+fn reserved(candidate: Candidate<'_>) -> Option<String> {
+    let id = candidate.offering.reservation_id()?;
+    let (name, zone) = (&candidate.instance_type.name, &candidate.offering.zone);
+    Some(format!("capacity reservation {id} ({name} in {zone})"))
+}
 
 /// The key of which those that would do have fewer different values than minValues ask for.
 pub(super) fn too_few_values(

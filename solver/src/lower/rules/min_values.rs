@@ -56,7 +56,7 @@ pub fn wanted(policy: MinValuesPolicy, pool: &NodePool) -> Vec<(&str, usize)> {
 #[must_use]
 pub fn value<'u>(universe: &'u Universe<'_>, bin: usize, key: &str) -> Option<&'u str> {
     if requirements::is_offering_key(key) {
-        return requirements::offering_label(universe.offering(bin), key);
+        return universe.offering(bin).label(key);
     }
     let shape = universe.shape(bin);
     let instance_type = universe.instance_type(shape);

@@ -9,10 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use fixedbitset::FixedBitSet;
 
 use crate::lower::universe::Universe;
-use crate::model::instance_type::{
-    CAPACITY_TYPE_LABEL, HOSTNAME_LABEL, INSTANCE_TYPE_LABEL, NODE_POOL_LABEL, RESERVATION_LABEL,
-    ZONE_ID_LABEL, ZONE_LABEL,
-};
+use crate::model::instance_type::{HOSTNAME_LABEL, INSTANCE_TYPE_LABEL, NODE_POOL_LABEL};
 use crate::model::node_pool::{NodeClass, NodePool};
 use crate::model::offering::Offering;
 use crate::model::pod::PodSpec;
@@ -47,33 +44,21 @@ pub fn is_decided_by_type(key: &str, typed_keys: &BTreeSet<&str>) -> bool {
 /// Whether the key is the offering's.
 #[must_use]
 pub fn is_offering_key(key: &str) -> bool {
-    [ZONE_LABEL, CAPACITY_TYPE_LABEL, ZONE_ID_LABEL, RESERVATION_LABEL].contains(&key)
-}
-
-/// The value that an offering gives to one of its own keys.
-#[must_use]
-pub fn offering_label<'a>(offering: &'a Offering, key: &str) -> Option<&'a str> {
-    match key {
-        ZONE_LABEL => Some(offering.zone.as_str()),
-        CAPACITY_TYPE_LABEL => Some(offering.capacity_type.as_str()),
-        ZONE_ID_LABEL => offering.zone_id.as_deref(),
-        RESERVATION_LABEL => offering.reservation_id.as_deref(),
-        _ => None,
-    }
+    Offering::LABELS.contains(&key)
 }
 
 /// Whether an offering meets the NodePool's requirements and template labels on the keys that are the offering's.
 #[must_use]
 pub fn pool_admits_offering(pool: &NodePool, offering: &Offering) -> bool {
     let contradicts = |(key, value): (&String, &String)| {
-        is_offering_key(key) && offering_label(offering, key).is_some_and(|other| other != value)
+        is_offering_key(key) && offering.label(key).is_some_and(|other| other != value)
     };
     !pool.labels.iter().any(contradicts)
         && pool
             .requirements
             .iter()
             .filter(|(key, _)| is_offering_key(key))
-            .all(|(key, set)| set.admits(offering_label(offering, key)))
+            .all(|(key, set)| set.admits(offering.label(key)))
 }
 
 /// Finds the bins that requirements admit.
@@ -165,7 +150,7 @@ fn evaluate(universe: &Universe<'_>, key: &str, set: &ValueSet) -> FixedBitSet {
             }
         } else if is_offering_key(key) {
             for bin in shape.bins.clone() {
-                if set.admits(offering_label(universe.offering(bin), key)) {
+                if set.admits(universe.offering(bin).label(key)) {
                     bits.insert(bin);
                 }
             }

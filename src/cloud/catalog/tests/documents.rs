@@ -102,7 +102,7 @@ fn short_and_long_forms_give_offerings() {
         panic!("{:?}", found.offerings);
     };
     assert_eq!(
-        (reserved.price.micros(), reserved.reservation_id.as_deref()),
+        (reserved.price.micros(), reserved.reservation_id()),
         (0, Some("cr-1"))
     );
     assert!(!spot.available);
