@@ -133,6 +133,7 @@ fn snapshot(instance_types: Vec<InstanceType>, requests: Vec<(Resources, u64)>) 
     }
     let class = NodeClass {
         name: "default".into(),
+        subnets: std::collections::BTreeSet::new(),
         instance_types,
     };
     let pool = NodePool {

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use crate::lower::Problem;
 use crate::lower::refusal::PoolRefusals;
 use crate::lower::rules::offerings::Shared;
-use crate::lower::rules::volumes;
+use crate::lower::rules::{subnets, volumes};
 use crate::model::explain::{Constraint, Reason, Unschedulable};
 use crate::model::money::Cost;
 use crate::model::plan::{CostSummary, Launch, Move, NodeAction, NodePlan, PlanBody};
@@ -115,6 +115,7 @@ fn launches(problem: &Problem<'_>, packing: &Packing, queue: &mut Queue<'_>) -> 
     for launched in &packing.launched {
         for _ in 0..launched.count {
             let (first, alternatives) = lifter.choose(launched);
+            let subnet = problem.kinds[launched.kind].subnet;
             let shape = problem.universe.shape(first);
             let offering = problem.universe.offering(first);
             let pods = queue.take(&launched.filling);
@@ -130,6 +131,7 @@ fn launches(problem: &Problem<'_>, packing: &Packing, queue: &mut Queue<'_>) -> 
                 node_pool: problem.universe.pool(shape).name.clone(),
                 instance_type: problem.universe.instance_type(shape).name.clone(),
                 zone: offering.zone.clone(),
+                subnet: subnet.map(|subnet| problem.snapshot.subnets[subnet].id.clone()),
                 capacity_type: offering.capacity_type,
                 reservation_id: offering.reservation_id().map(str::to_owned),
                 price: offering.price,
@@ -208,8 +210,9 @@ fn reasons(problem: &Problem<'_>, packing: &Packing, groups: &[usize]) -> Vec<Ve
     let snapshot = problem.snapshot;
     let mut reasons: Vec<Vec<Reason>> = vec![Vec::new(); groups.len()];
     let taken = taken(problem, packing);
+    let free = free_addresses(problem, packing);
     for (pool, spent) in snapshot.node_pools.iter().zip(&spent(problem, packing)) {
-        let refusals = PoolRefusals::new(snapshot, pool, spent, &taken);
+        let refusals = PoolRefusals::new(snapshot, pool, spent, &taken, &free);
         for (at, reasons) in groups.iter().zip(&mut reasons) {
             let group = &problem.groups[*at];
             reasons.push(if group.launches {
@@ -230,14 +233,13 @@ fn reasons(problem: &Problem<'_>, packing: &Packing, groups: &[usize]) -> Vec<Ve
 
 /// By node pool: what the launches take from each counter of its limits.
 fn spent(problem: &Problem<'_>, packing: &Packing) -> Vec<Vec<u64>> {
-    let mut spent: Vec<Vec<u64>> = problem
-        .allowances
-        .iter()
-        .map(|allowance| vec![0; allowance.left.len()])
-        .collect();
+    let limits = |pool: usize| problem.accounts.limits(pool);
+    let pools = 0..problem.snapshot.node_pools.len();
+    let mut spent: Vec<Vec<u64>> = pools.map(|pool| vec![0; limits(pool).len()]).collect();
     for launched in &packing.launched {
         let kind = &problem.kinds[launched.kind];
-        for (spent, usage) in spent[kind.pool].iter_mut().zip(&kind.usage) {
+        let usage = &kind.usage[limits(kind.pool)];
+        for (spent, usage) in spent[kind.pool].iter_mut().zip(usage) {
             *spent += usage * launched.count;
         }
     }
@@ -258,6 +260,20 @@ fn taken(problem: &Problem<'_>, packing: &Packing) -> BTreeMap<Shared, u64> {
         }
     }
     taken
+}
+
+/// By subnet: addresses that the launches leave, where they could run out.
+fn free_addresses(problem: &Problem<'_>, packing: &Packing) -> Vec<u64> {
+    let mut free = problem.accounts.addresses.left.clone();
+    for launched in &packing.launched {
+        let kind = &problem.kinds[launched.kind];
+        if let (Some(subnet), Some(bin)) = (kind.subnet, kind.bins.first()) {
+            let instance_type = problem.universe.instance_type(problem.universe.shape(*bin));
+            let need = subnets::needed(problem.snapshot, &instance_type.capacity);
+            free[subnet] = free[subnet].saturating_sub(need.saturating_mul(launched.count));
+        }
+    }
+    free
 }
 
 /// `unmet` is what isn't as wished, in micro-dollars per hour.

@@ -10,12 +10,13 @@ use crate::check::{Violation, check};
 use crate::gangs;
 use crate::ladder::{Ladder, Rungs, cost};
 use crate::lift::lift;
-use crate::lower::{Problem, lower, lower_without};
+use crate::lower::rules::gang;
+use crate::lower::{Problem, lower_for};
 use crate::model::plan::{Checked, Gap, Plan, PlanBody, ProofKind, Stopped};
 use crate::model::snapshot::Snapshot;
 use crate::options::PlanOptions;
 use crate::pack::memory::Memory;
-use crate::pack::{Packing, Score};
+use crate::pack::{Packing, Score, karpenter_order};
 use crate::quota::{Portion, Quota};
 
 /// Hundredths of the time for trying with gangs that the baseline can't place whole: the rest is for the plan without them.
@@ -59,7 +60,7 @@ pub fn plan_with_memory(
     quota: &dyn Quota,
     memory: &mut Memory,
 ) -> Result<Plan<Checked>, PlanError> {
-    let problem = lower(snapshot);
+    let (problem, most_launches) = lowered(snapshot);
     let Some(refused) = gangs::settle(&problem, quota) else {
         return climb(&problem, options, quota, memory)?.plan(snapshot);
     };
@@ -70,12 +71,28 @@ pub fn plan_with_memory(
     } else {
         None
     };
-    let rest = lower_without(snapshot, &[], &refused);
+    let rest = lower_for(snapshot, &[], &refused, most_launches);
     let without = climb(&rest, options, quota, memory)?;
     match with_all {
         Some(with_all) if with_all.score < without.score => with_all.plan(snapshot),
         _ => without.plan(snapshot),
     }
+}
+
+/// The problem, with the addresses of those subnets counted that could run out, and how many launches that is for.
+///
+/// Twice as many as the baseline's, and some for small plans, are more than any good packing has; should one have more, and addresses run out, the check
+/// refuses it.
+fn lowered(snapshot: &Snapshot) -> (Problem<'_>, u64) {
+    let waiting = gang::waiting(snapshot);
+    let problem = lower_for(snapshot, &[], &waiting, 0);
+    if snapshot.subnets.is_empty() {
+        return (problem, 0);
+    }
+    let baseline = karpenter_order::pack(&problem, false);
+    let launches: u64 = baseline.launched.iter().map(|launched| launched.count).sum();
+    let most = launches.saturating_mul(2).saturating_add(8);
+    (lower_for(snapshot, &[], &waiting, most), most)
 }
 
 /// What engines found for a problem.

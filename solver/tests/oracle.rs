@@ -3,8 +3,10 @@
 
 use dovetail_solver::model::money::Cost;
 use dovetail_solver::model::plan::{Checked, Gap, Plan, ProofKind};
-use dovetail_solver::model::snapshot::Snapshot;
-use dovetail_solver::testing::build::{Cluster, machine};
+use dovetail_solver::model::resources::{Amount, ResourceName};
+use dovetail_solver::model::snapshot::{Snapshot, SnapshotParts};
+use dovetail_solver::model::subnet::Subnet;
+use dovetail_solver::testing::build::{Cluster, ZONES, machine};
 use dovetail_solver::testing::draft::{Draft, cost};
 use dovetail_solver::testing::exact::{could_launch_for, optimum, wanting};
 use dovetail_solver::testing::strategies::{Ingredients, check_cases, cluster};
@@ -79,6 +81,50 @@ fn keeps_its_side(snapshot: &Snapshot) -> Result<(), TestCaseError> {
         }
     }
     Ok(())
+}
+
+/// The same cluster with few addresses, two classes that share a subnet among them.
+fn with_subnets(snapshot: &Snapshot, free: &[u64], slots: &[u64], per_node: Option<u64>) -> Snapshot {
+    let mut parts: SnapshotParts = (**snapshot).clone();
+    parts.subnets = free
+        .iter()
+        .enumerate()
+        .map(|(at, free)| Subnet {
+            id: format!("subnet-{at}").into(),
+            zone: ZONES[at % ZONES.len()].into(),
+            free_addresses: *free,
+        })
+        .collect();
+    parts.addresses_per_node = per_node;
+    for class in parts.node_classes.values_mut() {
+        for (instance_type, slots) in class.instance_types.iter_mut().zip(slots) {
+            // What a node takes need not be what it offers: only addresses go by this figure.
+            instance_type
+                .capacity
+                .set(ResourceName::Pods, Amount::new(*slots));
+        }
+    }
+    let mut narrow = parts.node_classes.values().next().unwrap().clone();
+    narrow.name = "narrow".into();
+    narrow.subnets = ["subnet-0".into(), "subnet-1".into()].into();
+    if parts.node_pools.len() > 1 {
+        parts.node_pools[0].node_class = narrow.name.clone();
+        parts.node_classes.insert(narrow.name.clone(), narrow);
+    }
+    parts.freeze().unwrap()
+}
+
+#[test]
+fn bounds_and_engines_keep_their_sides_of_the_optimum_under_subnets() {
+    let unweighted = Ingredients {
+        weights: false,
+        ..Ingredients::TINY
+    };
+    let free = prop::collection::vec(0..=14_u64, 1..=4);
+    let slots = prop::collection::vec(1..=9_u64, 3);
+    let strategy = (cluster(unweighted), free, slots, prop::option::of(3..=6_u64))
+        .prop_map(|(snapshot, free, slots, per_node)| with_subnets(&snapshot, &free, &slots, per_node));
+    check_cases(400, &strategy, |snapshot| keeps_its_side(&snapshot));
 }
 
 #[test]

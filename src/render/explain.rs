@@ -158,6 +158,7 @@ fn offer(launch: &Launch) -> Alternative {
     Alternative {
         instance_type: launch.instance_type.clone(),
         zone: launch.zone.clone(),
+        subnet: launch.subnet.clone(),
         capacity_type: launch.capacity_type,
         reservation_id: launch.reservation_id.clone(),
         price: launch.price,

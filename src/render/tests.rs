@@ -65,6 +65,7 @@ fn snapshot() -> Snapshot {
         name: "n1".into(),
         node_pool: Some("default".into()),
         stage: NodeStage::Initialized,
+        launched: true,
         ready: true,
         unschedulable: false,
         deleting: false,
@@ -93,6 +94,7 @@ fn snapshot() -> Snapshot {
     };
     let class = NodeClass {
         name: "default".into(),
+        subnets: std::collections::BTreeSet::new(),
         instance_types: vec![instance_type("c7i.xlarge", "4")],
     };
     let pods = vec![
@@ -122,6 +124,7 @@ fn plan() -> PlanBody {
             node_pool: "default".into(),
             instance_type: "c7i.xlarge".into(),
             zone: "us-east-1a".into(),
+            subnet: None,
             capacity_type: CapacityType::OnDemand,
             reservation_id: None,
             price: Price::from_micros(178_500),
@@ -131,6 +134,7 @@ fn plan() -> PlanBody {
             alternatives: Arc::from([Alternative {
                 instance_type: "m7i.xlarge".into(),
                 zone: "us-east-1a".into(),
+                subnet: None,
                 capacity_type: CapacityType::OnDemand,
                 reservation_id: None,
                 price: Price::from_micros(201_600),

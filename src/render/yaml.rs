@@ -292,6 +292,7 @@ mod tests {
             node_pool: "default".into(),
             instance_type: "a".into(),
             zone: "z1".into(),
+            subnet: None,
             capacity_type: CapacityType::Spot,
             reservation_id: None,
             price: Price::from_micros(1),
@@ -303,6 +304,7 @@ mod tests {
                 .map(|(name, zone, capacity_type)| Alternative {
                     instance_type: (*name).into(),
                     zone: (*zone).into(),
+                    subnet: None,
                     capacity_type: *capacity_type,
                     reservation_id: None,
                     price: Price::from_micros(2),

@@ -6,6 +6,7 @@
 //!
 //! Units: every amount is in thousandths of its Kubernetes unit; money in dollars per hour.
 
+pub(crate) mod addresses;
 pub(crate) mod cost;
 pub(crate) mod dice;
 pub(crate) mod gangs;

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
+use super::addresses;
 use super::cost;
 use super::gangs::Gangs;
 use super::input::{Input, list, number, text};
@@ -54,6 +55,7 @@ pub(crate) fn judged(input: &Input, plan: &Value) -> (Vec<String>, Vec<String>) 
     let before = Numbers::of(input, &judge.nodes);
     let numbers = Numbers::of(input, &judge.nodes).after(input, plan);
     findings.extend(numbers.findings(&before));
+    addresses::findings(input, plan, &mut findings);
     findings.extend(judge.gangs.findings(plan));
     findings.append(&mut after.disagreements);
     findings.extend(after.left_out(|pod, key| judge.launchable(pod, key)));
@@ -326,6 +328,7 @@ impl Judge<'_> {
                 if let Some(offer) = offers.iter().find(|offer| {
                     self.within_limits(pool, offer)
                         && numbers.has_one_more(self.input, offer)
+                        && addresses::are_left(self.input, self.plan, pool, offer)
                         && after.refusal_on_offer(name, pod, pool, offer).is_none()
                 }) {
                     findings.push(format!(

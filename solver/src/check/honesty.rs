@@ -67,6 +67,9 @@ fn holds(world: &World<'_>, pod: &Pod, reason: &Reason) -> Result<(), String> {
                 Constraint::MinValues if pool.requirements.min_values().next().is_none() => {
                     Err(format!("minValues of node pool {name} are blamed, it has none"))
                 }
+                Constraint::Subnet if world.snapshot.subnets.is_empty() => {
+                    Err("subnets are blamed, none is known".to_owned())
+                }
                 Constraint::Gang if pod.spec.rules.gang.is_none() => {
                     Err("a gang is blamed, the pod is of none".to_owned())
                 }

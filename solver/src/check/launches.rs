@@ -10,7 +10,7 @@ use std::fmt;
 
 use crate::model::instance_type::InstanceType;
 use crate::model::money::Price;
-use crate::model::name::{InstanceTypeName, ZoneName};
+use crate::model::name::{InstanceTypeName, SubnetId, ZoneName};
 use crate::model::node_pool::{NodeClass, NodePool};
 use crate::model::offering::{CapacityType, Offering};
 use crate::model::plan::{Launch, PlanBody};
@@ -26,6 +26,7 @@ use super::{Rule, Violations};
 pub(super) struct Named<'a> {
     pub(super) instance_type: &'a InstanceTypeName,
     pub(super) zone: &'a ZoneName,
+    pub(super) subnet: Option<&'a SubnetId>,
     pub(super) capacity_type: CapacityType,
     /// The capacity reservation; `None`: none is named.
     pub(super) reservation: Option<&'a str>,
@@ -37,6 +38,7 @@ impl fmt::Display for Named<'_> {
         let Self {
             instance_type,
             zone,
+            subnet: _,
             capacity_type,
             reservation,
             price,
@@ -159,6 +161,7 @@ impl<'a> Launches<'a> {
                 first: (
                     &launch.instance_type,
                     &launch.zone,
+                    &launch.subnet,
                     launch.capacity_type,
                     launch.reservation_id.as_deref(),
                     launch.price,
@@ -193,6 +196,7 @@ struct Key<'a> {
     first: (
         &'a InstanceTypeName,
         &'a ZoneName,
+        &'a Option<SubnetId>,
         CapacityType,
         Option<&'a str>,
         Price,
@@ -243,6 +247,7 @@ impl<'w, 'a> Resolver<'w, 'a> {
         let first = Named {
             instance_type: &launch.instance_type,
             zone: &launch.zone,
+            subnet: launch.subnet.as_ref(),
             capacity_type: launch.capacity_type,
             reservation: launch.reservation_id.as_deref(),
             price: launch.price,
@@ -269,6 +274,7 @@ impl<'w, 'a> Resolver<'w, 'a> {
             let named = Named {
                 instance_type: &alternative.instance_type,
                 zone: &alternative.zone,
+                subnet: alternative.subnet.as_ref(),
                 capacity_type: alternative.capacity_type,
                 reservation: alternative.reservation_id.as_deref(),
                 price: alternative.price,

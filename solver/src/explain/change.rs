@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::model::name::NodePoolName;
+use crate::model::name::{NodePoolName, SubnetId};
 use crate::model::node_pool::NodePool;
 use crate::model::requirement::{Operator, Requirement, Requirements, ValueSet};
 use crate::model::resources::{Amount, ResourceName};
@@ -29,6 +29,11 @@ pub(super) enum Change {
         pool: NodePoolName,
         limited: Limited,
         to: Amount,
+    },
+    FreeAddresses {
+        subnet: SubnetId,
+        /// How many beside those that are free.
+        more: u64,
     },
     AddToleration(Taint),
     Admit {
@@ -62,6 +67,9 @@ impl fmt::Display for Change {
                     "raise limits.{limited} of NodePool {pool} to {}",
                     limited.written(*to)
                 )
+            }
+            Self::FreeAddresses { subnet, more } => {
+                write!(f, "free {more} more addresses in subnet {subnet}")
             }
             Self::AddToleration(taint) => write!(f, "add toleration {taint} to the pod"),
             Self::Admit { pool, key, value } => {
@@ -111,6 +119,11 @@ impl Change {
             }
             Self::RaiseLimit { pool, limited, to } => {
                 with_pool(parts, pool, |pool| set_limit(pool, limited, Some(*to)));
+            }
+            Self::FreeAddresses { subnet, more } => {
+                if let Some(subnet) = parts.subnets.iter_mut().find(|other| other.id == *subnet) {
+                    subnet.free_addresses = subnet.free_addresses.saturating_add(*more);
+                }
             }
             Self::AddToleration(taint) => {
                 let toleration = toleration_of(taint);

@@ -8,6 +8,7 @@
 //! In order of preference: a higher limit, a larger capacity reservation, one toleration, one more value of a requirement, one more label, and where
 //! a pod is only just too large, a smaller request.
 
+mod addresses;
 mod candidates;
 mod change;
 mod limit;
@@ -150,7 +151,7 @@ fn groups<'a>(snapshot: &'a Snapshot, plan: &'a PlanBody) -> Vec<Group<'a>> {
 }
 
 fn smallest(trial: &mut Trial<'_>) -> Option<Change> {
-    if let Some(change) = limit::raised(trial) {
+    if let Some(change) = limit::raised(trial).or_else(|| addresses::freed(trial)) {
         return Some(change);
     }
     if let Some(change) = reservation::enlarged(trial) {

@@ -8,6 +8,7 @@ use crate::model::node::{Node, NodeStage};
 use crate::model::offering::{Offering, Supply};
 use crate::model::plan::{Launch, NodeAction, PlanBody};
 use crate::model::pod::PodPlace;
+use crate::model::resources::ResourceName;
 use crate::model::snapshot::{Snapshot, SnapshotParts};
 
 /// Everything as the plan leaves it, without the pods that it refuses.
@@ -59,6 +60,7 @@ fn in_flight(snapshot: &Snapshot, launch: &Launch, name: NodeName) -> Option<Nod
         name,
         node_pool: Some(pool.name.clone()),
         stage: NodeStage::InFlight,
+        launched: true,
         ready: false,
         unschedulable: false,
         deleting: false,
@@ -92,6 +94,12 @@ pub(super) fn type_of<'a>(types: &'a [InstanceType], launch: &Launch) -> Option<
         .map(|at| &types[at])
 }
 
+/// Addresses that a node of a type takes when it starts.
+pub(super) fn needed(parts: &SnapshotParts, instance_type: &InstanceType) -> u64 {
+    let slots = || instance_type.capacity.get(&ResourceName::Pods).get();
+    parts.addresses_per_node.unwrap_or_else(slots)
+}
+
 fn is_of(offering: &Offering, launch: &Launch) -> bool {
     offering.zone == launch.zone
         && offering.capacity_type == launch.capacity_type
@@ -105,8 +113,24 @@ fn offering_of<'a>(instance_type: &'a InstanceType, launch: &Launch) -> Option<&
         .find(|offering| is_of(offering, launch))
 }
 
-/// One fewer of an offer that is limited in number, in every node class that sees it.
+/// Addresses of its subnet; where it names none, there are enough in any case.
+fn take_addresses(parts: &mut SnapshotParts, launch: &Launch) {
+    let pools = &parts.node_pools;
+    let pool = pools.iter().find(|pool| pool.name == launch.node_pool);
+    let class = pool.and_then(|pool| parts.node_classes.get(&pool.node_class));
+    let Some(instance_type) = class.and_then(|class| type_of(&class.instance_types, launch)) else {
+        return;
+    };
+    let need = needed(parts, instance_type);
+    let named = (parts.subnets.iter_mut()).find(|subnet| launch.subnet.as_ref() == Some(&subnet.id));
+    if let Some(subnet) = named {
+        subnet.free_addresses = subnet.free_addresses.saturating_sub(need);
+    }
+}
+
+/// One fewer of an offer that is limited in number, in every node class that sees it, and of the addresses of its subnet.
 fn use_up(parts: &mut SnapshotParts, launch: &Launch) {
+    take_addresses(parts, launch);
     let types = parts
         .node_classes
         .values_mut()

@@ -4,7 +4,7 @@
 //! of spot would be several times dearer than planned, so a spot market that is empty asks for a new plan; so does a capacity
 //! reservation that turns out to be full. Reservations stand in only for those of their kind, and nothing for a capacity
 //! block: EC2 takes no request for both. Where a rule counts pods of the node by zone or by other labels, all have the same
-//! values of those. Limits and limited offers hold for the worst joint choice: each launch reserves
+//! values of those. Limits, subnets and limited offers hold for the worst joint choice: each launch reserves
 //! the largest of its alternatives, and counts in every limited offer that it names. Launches of one filling share
 //! one list.
 
@@ -15,6 +15,7 @@ use fixedbitset::FixedBitSet;
 
 use crate::lower::Problem;
 use crate::lower::group::Profile;
+use crate::lower::prune::Kind;
 use crate::lower::rules::{min_values, resources};
 use crate::model::money::Price;
 use crate::model::offering::{Offering, ReservationType};
@@ -27,7 +28,10 @@ use crate::pack::{Filling, Launched, Packing, load};
 /// As many types as Karpenter once sent to EC2 at most; more make a request too large.
 const MOST_TYPES: usize = 60;
 
-type List = (Vec<usize>, usize, Labels);
+/// A bin, and the subnet that its addresses are booked in.
+type Booked = (usize, Option<usize>);
+
+type List = (Vec<Booked>, usize, Labels);
 
 /// Chooses first choices and alternatives, launch by launch.
 pub(super) struct Lifter<'a> {
@@ -79,7 +83,10 @@ impl<'a> Lifter<'a> {
         Self {
             problem,
             rooms: (0..universe.bins.len())
-                .map(|bin| problem.bin_room(bin))
+                .map(|bin| {
+                    let has_addresses = !problem.accounts.subnets_of(universe, bin).is_empty();
+                    problem.bin_room(bin).filter(|_| has_addresses)
+                })
                 .collect(),
             by_price,
             rank,
@@ -112,7 +119,7 @@ impl<'a> Lifter<'a> {
         let first = kind.bins.iter().copied().min_by_key(by_price).unwrap_or_default();
         let candidates = self.candidates(launched, first);
         let (bins, uniform) = self.within_limits(launched, candidates);
-        let bins = self.with_companions(bins, first, &kind.companions);
+        let bins = self.with_companions(bins, first, kind);
         let list = self.list(bins, first, &launched.filling);
         if uniform {
             self.last = Some((launched.clone(), first, Arc::clone(&list)));
@@ -225,17 +232,16 @@ impl<'a> Lifter<'a> {
         best.into_values().collect()
     }
 
-    /// Those that limits and limited offers still admit beside everything that was promised before; whether other
+    /// Those that limits, subnets and limited offers still admit beside everything that was promised before; whether other
     /// launches of the filling get the same.
-    fn within_limits(&mut self, launched: &Launched, candidates: Vec<usize>) -> (Vec<usize>, bool) {
+    fn within_limits(&mut self, launched: &Launched, candidates: Vec<usize>) -> (Vec<Booked>, bool) {
         let problem = self.problem;
         let kind = &problem.kinds[launched.kind];
         let limited = |bin: &usize| problem.universe.offering(*bin).limit.is_some();
         let limits = !kind.usage.is_empty();
         if !limits && !candidates.iter().any(limited) {
-            return (candidates, true);
+            return (candidates.into_iter().map(|bin| (bin, None)).collect(), true);
         }
-        let allowance = &problem.allowances[kind.pool];
         let mut reserved = kind.usage.clone();
         let mut kept = Vec::new();
         for bin in candidates {
@@ -243,34 +249,59 @@ impl<'a> Lifter<'a> {
             if limited(&bin) {
                 continue;
             }
-            let instance_type = problem.universe.instance_type(problem.universe.shape(bin));
-            let usage = allowance.usage(instance_type);
-            let more: Vec<u64> = usage
-                .iter()
-                .zip(&reserved)
-                .map(|(usage, reserved)| usage.saturating_sub(*reserved))
-                .collect();
-            if self.ledger.reserve(kind.pool, &more) {
-                for (reserved, more) in reserved.iter_mut().zip(&more) {
-                    *reserved += more;
-                }
-                kept.push(bin);
-            }
+            kept.extend(self.book(kind, bin, &mut reserved));
         }
         (kept, !limits)
     }
 
+    /// A bin with a subnet such that all it takes beyond what the launch has reserved is there, and reserved from here on.
+    fn book(&mut self, kind: &Kind, bin: usize, reserved: &mut [u64]) -> Option<Booked> {
+        let universe = &self.problem.universe;
+        let accounts = &self.problem.accounts;
+        let mut ways: Vec<(u64, Option<usize>, Vec<u64>)> = (accounts.subnets_of(universe, bin).into_iter())
+            .map(|subnet| {
+                let usage = accounts.usage(universe, universe.shape(bin), subnet);
+                let beyond = |(usage, reserved): (&u64, &u64)| usage.saturating_sub(*reserved);
+                let more: Vec<u64> = usage.iter().zip(reserved.iter()).map(beyond).collect();
+                (
+                    more.iter().fold(0_u64, |sum, more| sum.saturating_add(*more)),
+                    subnet,
+                    more,
+                )
+            })
+            .collect();
+        // The subnet of the launch itself comes first: there it takes its addresses only once.
+        ways.sort();
+        let (_, subnet, more) = ways
+            .into_iter()
+            .find(|(_, _, more)| self.ledger.reserve(kind.account, more))?;
+        for (reserved, more) in reserved.iter_mut().zip(&more) {
+            *reserved += more;
+        }
+        Some((bin, subnet))
+    }
+
     /// Those that minValues ask for beside the others; they are booked with their kind.
-    fn with_companions(&self, mut bins: Vec<usize>, first: usize, companions: &[usize]) -> Vec<usize> {
-        if companions.is_empty() {
+    fn with_companions(&self, mut bins: Vec<Booked>, first: usize, kind: &Kind) -> Vec<Booked> {
+        if kind.companions.is_empty() {
             return bins;
         }
         let universe = &self.problem.universe;
+        let accounts = &self.problem.accounts;
         let offer = |bin: usize| (universe.shape(bin).instance_type, universe.bins[bin].offering);
-        let present: BTreeSet<(usize, usize)> = bins.iter().chain([&first]).map(|bin| offer(*bin)).collect();
-        let missing = companions.iter().filter(|bin| !present.contains(&offer(**bin)));
-        bins.extend(missing);
-        bins.sort_unstable_by_key(|bin| self.rank[*bin]);
+        let mut present: BTreeSet<(usize, usize)> = bins.iter().map(|(bin, _)| offer(*bin)).collect();
+        present.insert(offer(first));
+        let missing = (kind.companions.iter()).filter(|bin| !present.contains(&offer(**bin)));
+        let booked = missing.map(|bin| {
+            let is_booked = |subnet: &Option<usize>| {
+                let usage = accounts.usage(universe, universe.shape(*bin), *subnet);
+                resources::fits(&usage, &kind.usage)
+            };
+            let mut subnets = accounts.subnets_of(universe, *bin).into_iter();
+            (*bin, subnets.find(is_booked).flatten())
+        });
+        bins.extend(booked);
+        bins.sort_unstable_by_key(|(bin, _)| self.rank[*bin]);
         bins
     }
 
@@ -305,10 +336,10 @@ impl<'a> Lifter<'a> {
         }
     }
 
-    fn list(&mut self, bins: Vec<usize>, first: usize, filling: &Filling) -> Arc<[Alternative]> {
+    fn list(&mut self, bins: Vec<Booked>, first: usize, filling: &Filling) -> Arc<[Alternative]> {
         let problem = self.problem;
         let labels = self.labels(first, filling);
-        let differs = |bin: &usize| self.labels(*bin, filling) != labels;
+        let differs = |(bin, _): &Booked| self.labels(*bin, filling) != labels;
         let variants = self.any_labels && bins.iter().any(differs);
         let key = (bins, if variants { first } else { usize::MAX }, labels);
         if let Some(list) = self.lists.get(&key) {
@@ -317,7 +348,7 @@ impl<'a> Lifter<'a> {
         let (bins, _, labels) = &key;
         let list: Arc<[Alternative]> = bins
             .iter()
-            .map(|bin| {
+            .map(|(bin, subnet)| {
                 let offering = problem.universe.offering(*bin);
                 let own = self.labels(*bin, filling);
                 Alternative {
@@ -327,6 +358,7 @@ impl<'a> Lifter<'a> {
                         .name
                         .clone(),
                     zone: offering.zone.clone(),
+                    subnet: subnet.map(|subnet| problem.snapshot.subnets[subnet].id.clone()),
                     capacity_type: offering.capacity_type,
                     reservation_id: offering.reservation_id().map(str::to_owned),
                     price: offering.price,

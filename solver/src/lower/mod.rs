@@ -2,6 +2,7 @@
 //!
 //! Nothing is decided here. What a rule excludes is gone from the problem; why it is gone, [`refusal`] can say.
 
+pub mod accounts;
 pub mod company;
 pub mod compile;
 pub mod existing;
@@ -28,13 +29,13 @@ use crate::model::pod::PodSpec;
 use crate::model::resources::{ResourceName, Resources};
 use crate::model::snapshot::Snapshot;
 
+use accounts::Accounts;
 use compile::Context;
 use existing::{DaemonPods, Existing, Room};
 use group::{Group, Profile};
 use narrow::{Member, Standing};
 use prune::{Facts, Kind};
 use rules::gang::{self, Gang, Refused};
-use rules::limits::Allowance;
 use rules::min_values::{self, Demand, Outcome};
 use rules::offerings::Supplies;
 use rules::preferences::{self, Views};
@@ -76,8 +77,8 @@ pub struct Problem<'a> {
     pub usable: Vec<FixedBitSet>,
     /// Ranks of pool weights at which a group has usable kinds, heaviest first.
     pub tiers: Vec<Vec<usize>>,
-    /// What the limits of each node pool leave.
-    pub allowances: Vec<Allowance>,
+    /// What limits of node pools and subnets leave.
+    pub accounts: Accounts,
     /// How many there are of each limited offer.
     pub supplies: Vec<u64>,
     /// Nodes that take pods, in the order of filling.
@@ -133,12 +134,12 @@ impl Problem<'_> {
         self.groups.iter().map(count).collect()
     }
 
-    /// Whether limits or limited offers can stop a launch.
+    /// Whether limits, subnets or limited offers can stop a launch.
     #[must_use]
     pub fn is_restricted(&self) -> bool {
         self.kinds
             .iter()
-            .any(|kind| kind.supply.is_some() || !kind.usage.is_empty())
+            .any(|kind| kind.supply.is_some() || kind.usage.iter().any(|usage| *usage > 0))
     }
 
     /// Whether a pod's group alone tells the weight of the pools that it goes to: the heaviest that takes it. Limits, limited
@@ -196,6 +197,17 @@ pub fn lower_apart<'a>(snapshot: &'a Snapshot, apart: &[&'a str]) -> Problem<'a>
 /// The same with no place for these gangs, rather than for those that have to wait.
 #[must_use]
 pub fn lower_without<'a>(snapshot: &'a Snapshot, apart: &[&'a str], refused: &Refused<'_>) -> Problem<'a> {
+    lower_for(snapshot, apart, refused, u64::MAX)
+}
+
+/// The same for packings of so many launches at most: only subnets that could run out by them are counted.
+#[must_use]
+pub fn lower_for<'a>(
+    snapshot: &'a Snapshot,
+    apart: &[&'a str],
+    refused: &Refused<'_>,
+    most_launches: u64,
+) -> Problem<'a> {
     let selectors = Selectors::of(snapshot);
     let (sets, pinned) = group::sets(snapshot, &selectors);
     let daemons: Vec<Profile> = snapshot
@@ -239,11 +251,10 @@ pub fn lower_without<'a>(snapshot: &'a Snapshot, apart: &[&'a str], refused: &Re
     };
     let universe = Universe::of(snapshot, &grouping.profiles, &daemons, interests);
     let (compatible, overhead) = evaluate(&universe, &grouping.profiles, &daemons);
-    let allowances: Vec<Allowance> = snapshot
-        .node_pools
-        .iter()
-        .map(|pool| Allowance::of(snapshot, pool))
-        .collect();
+    let launching = grouping.groups.iter().filter(|group| group.launches);
+    let pods = launching.map(|group| u64::try_from(group.pods.len()).unwrap_or(u64::MAX));
+    // Each launch is for a pod at least.
+    let accounts = Accounts::of(snapshot, most_launches.min(pods.fold(0, u64::saturating_add)));
     let rooms = existing::rooms(existing, &grouping.profiles);
     let (topology, parts) = Topology::of(&universe, &rooms, &topology_keys);
     let rows = group::demand(snapshot, &grouping.groups, &columns);
@@ -262,7 +273,7 @@ pub fn lower_without<'a>(snapshot: &'a Snapshot, apart: &[&'a str], refused: &Re
         allocatable: Array2::zeros((0, 0)),
         usable: Vec::new(),
         tiers: Vec::new(),
-        allowances,
+        accounts,
         supplies: Vec::new(),
         rooms,
         daemon_pods,
@@ -342,7 +353,7 @@ fn kinds(problem: &Problem<'_>, views: &Views<'_>) -> (Vec<Kind>, Vec<u64>, bool
         universe: &problem.universe,
         rooms: &rooms,
         compatible: &problem.compatible,
-        allowances: &problem.allowances,
+        accounts: &problem.accounts,
         tiers: &tiers,
         parts: &problem.parts,
         views,

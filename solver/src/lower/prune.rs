@@ -10,7 +10,7 @@ use fixedbitset::FixedBitSet;
 
 use crate::model::money::Price;
 
-use super::rules::limits::Allowance;
+use super::accounts::Accounts;
 use super::rules::offerings::Supplies;
 use super::rules::preferences::{self, Views};
 use super::rules::resources;
@@ -42,8 +42,12 @@ pub struct Kind {
     pub companions: Vec<usize>,
     /// The supply it draws on, where its offer is limited in number.
     pub supply: Option<usize>,
-    /// What it takes from each counter of its pool's allowance.
+    /// The account that it draws on.
+    pub account: usize,
+    /// What it takes from each counter of its account.
     pub usage: Vec<u64>,
+    /// The subnet that it has its addresses from, where those are counted.
+    pub subnet: Option<usize>,
     /// The part of the bins that it is from: side rows may tell those of two parts apart.
     pub part: usize,
     /// By taste: what a pod on it costs for wishes that it doesn't meet.
@@ -52,11 +56,12 @@ pub struct Kind {
     pub reached: FixedBitSet,
 }
 
-/// Price, interruptions where they are weighed, room, profiles, supply, part and what is wished: bins of a shape that agree in these
-/// are one kind.
+/// Price, interruptions where they are weighed, room, profiles, supply, part, what is wished and the subnet: bins of a shape that
+/// agree in these are one kind.
 type Likeness = (
     (u64, u32, Vec<u64>, FixedBitSet, Option<usize>, usize),
     (Vec<u64>, FixedBitSet),
+    Option<usize>,
 );
 
 /// What the merging of bins needs to know of each.
@@ -68,8 +73,8 @@ pub struct Facts<'a> {
     pub rooms: &'a [Option<Vec<u64>>],
     /// Bins by profile.
     pub compatible: &'a [FixedBitSet],
-    /// What each pool's limits leave.
-    pub allowances: &'a [Allowance],
+    /// What limits and subnets leave.
+    pub accounts: &'a Accounts,
     /// Rank of each pool's weight.
     pub tiers: &'a [usize],
     /// Part of each bin.
@@ -88,7 +93,6 @@ pub fn merge(facts: Facts<'_>, supplies: &mut Supplies) -> Vec<Kind> {
         let weights = universe.snapshot.objective.weights(Some(&pool.name));
         let is_weighed = weights.interruption > Price::default();
         let instance_type = universe.instance_type(shape);
-        let usage = facts.allowances[shape.pool].usage(instance_type);
         let mut merged: BTreeMap<Likeness, Vec<usize>> = BTreeMap::new();
         for bin in shape.bins.clone() {
             let Some(room) = &facts.rooms[bin] else {
@@ -114,10 +118,14 @@ pub fn merge(facts: Facts<'_>, supplies: &mut Supplies) -> Vec<Kind> {
                 supplies.of(universe.snapshot, instance_type, offering),
                 facts.parts[bin],
             );
-            let key = (hard, facts.views.of_bin(bin));
-            merged.entry(key).or_default().push(bin);
+            let soft = facts.views.of_bin(bin);
+            for subnet in facts.accounts.subnets_of(universe, bin) {
+                let key = (hard.clone(), soft.clone(), subnet);
+                merged.entry(key).or_default().push(bin);
+            }
         }
-        for (((price, interruptions, room, profiles, supply, part), (unmet, reached)), bins) in merged {
+        for (((price, interruptions, room, profiles, supply, part), (unmet, reached), subnet), bins) in merged
+        {
             let price = Price::from_micros(price);
             let cost = weights.node(price) + weights.interruptions(interruptions);
             kinds.push(Kind {
@@ -130,7 +138,9 @@ pub fn merge(facts: Facts<'_>, supplies: &mut Supplies) -> Vec<Kind> {
                 bins,
                 companions: Vec::new(),
                 supply,
-                usage: usage.clone(),
+                account: facts.accounts.of_pool(shape.pool),
+                usage: facts.accounts.usage(universe, shape, subnet),
+                subnet,
                 part,
                 unmet,
                 reached,
@@ -173,7 +183,7 @@ fn beats(one: &Kind, two: &Kind) -> bool {
         && one.part == two.part
         && one.supply.is_none()
         && resources::fits(&two.room, &one.room)
-        && (one.usage.is_empty() || one.pool == two.pool && resources::fits(&one.usage, &two.usage))
+        && (one.usage.is_empty() || one.account == two.account && resources::fits(&one.usage, &two.usage))
         && two.profiles.is_subset(&one.profiles)
         && preferences::is_no_better(one, two)
 }

@@ -1,7 +1,7 @@
 //! Why a node pool can't take a pod: the step that excludes the last of its nodes to come, with the figures.
 //!
 //! The steps, in order: the pool itself, taints, requirements (the zone apart), rules about other pods and volumes,
-//! resources, DaemonSets, offerings, minValues, limits. Works from the snapshot, since the problem no longer holds what was excluded.
+//! resources, DaemonSets, offerings, minValues, limits, subnets. Works from the snapshot, since the problem no longer holds what was excluded.
 
 mod about_pods;
 mod scarce;
@@ -24,7 +24,7 @@ use super::group::Profile;
 use super::rules::offerings::Shared;
 use super::rules::{accelerators, offerings, overhead, requirements, taints, volumes};
 use super::universe::open_keys;
-use scarce::{limited, not_on_sale, too_few_values, used_up};
+use scarce::{limited, no_addresses, not_on_sale, too_few_values, used_up};
 
 /// A node that the pool would launch if it could be bought.
 #[derive(Clone, Copy)]
@@ -46,6 +46,8 @@ pub struct PoolRefusals<'a> {
     spent: &'a [u64],
     /// How many of each limited offer they take.
     taken: &'a BTreeMap<Shared, u64>,
+    /// By subnet: addresses that the plan's own launches leave.
+    free: &'a [u64],
     candidates: OnceCell<Vec<Candidate<'a>>>,
     /// What DaemonSets take of each candidate.
     overheads: OnceCell<Vec<Resources>>,
@@ -61,12 +63,14 @@ impl<'a> PoolRefusals<'a> {
         pool: &'a NodePool,
         spent: &'a [u64],
         taken: &'a BTreeMap<Shared, u64>,
+        free: &'a [u64],
     ) -> Self {
         Self {
             snapshot,
             pool,
             spent,
             taken,
+            free,
             candidates: OnceCell::new(),
             overheads: OnceCell::new(),
             terms: OnceCell::new(),
@@ -144,6 +148,7 @@ impl<'a> PoolRefusals<'a> {
         }
         let limited = limited(self.snapshot, pool, &buyable, self.spent);
         limited
+            .or_else(|| no_addresses(self.snapshot, pool, &buyable, self.free))
             .or_else(|| about_pods::left_over(spec))
             .or_else(|| about_pods::kept_off(self.terms(), pod))
             .unwrap_or_else(|| {

@@ -19,5 +19,6 @@ pub mod resources;
 pub mod rules;
 pub mod selector;
 pub mod snapshot;
+pub mod subnet;
 pub mod taint;
 pub mod time;

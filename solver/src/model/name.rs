@@ -53,6 +53,8 @@ names! {
     InstanceTypeName;
     /// Name of an availability zone, such as `us-east-1a`.
     ZoneName;
+    /// Id of a subnet, such as `subnet-0123`.
+    SubnetId;
 }
 
 /// Namespace and name of a pod; written `namespace/name`.

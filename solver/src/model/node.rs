@@ -33,6 +33,9 @@ pub struct Node {
     pub node_pool: Option<NodePoolName>,
     /// How far it has come.
     pub stage: NodeStage,
+    /// Whether the cloud has made it: then it has its addresses, whatever its stage.
+    #[serde(default)]
+    pub launched: bool,
     /// Whether it takes new pods as far as its `Ready` condition goes.
     pub ready: bool,
     /// Cordoned: takes no new pods.

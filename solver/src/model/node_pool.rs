@@ -1,9 +1,11 @@
 //! Node pools and node classes, as far as a plan depends on them.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use super::instance_type::InstanceType;
-use super::name::{NodeClassName, NodePoolName};
+use super::name::{NodeClassName, NodePoolName, SubnetId};
 use super::requirement::{Labels, Requirements};
 use super::resources::Resources;
 use super::taint::Taint;
@@ -16,6 +18,9 @@ pub struct NodeClass {
     pub name: NodeClassName,
     /// Ordered by name.
     pub instance_types: Vec<InstanceType>,
+    /// The subnets that its nodes may be in; empty: any of those that are known.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub subnets: BTreeSet<SubnetId>,
 }
 
 /// Limits of a NodePool: what all its nodes may have together, existing and in flight included.

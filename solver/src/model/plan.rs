@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::explain::Unschedulable;
 use super::money::{Cost, Price};
-use super::name::{InstanceTypeName, NodeName, NodePoolName, PodName, ZoneName};
+use super::name::{InstanceTypeName, NodeName, NodePoolName, PodName, SubnetId, ZoneName};
 use super::offering::CapacityType;
 use super::requirement::Labels;
 use super::resources::{Amount, ResourceName, Resources};
@@ -94,6 +94,9 @@ pub struct Launch {
     pub instance_type: InstanceTypeName,
     /// First choice of the zone.
     pub zone: ZoneName,
+    /// The subnet that its addresses are booked in, where those of the zone could run out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subnet: Option<SubnetId>,
     /// First choice of how it is bought.
     pub capacity_type: CapacityType,
     /// The capacity reservation that the first choice is of.
@@ -122,6 +125,9 @@ pub struct Alternative {
     pub instance_type: InstanceTypeName,
     /// Zone.
     pub zone: ZoneName,
+    /// The subnet that its addresses are booked in, where those of the zone could run out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subnet: Option<SubnetId>,
     /// How it is bought.
     pub capacity_type: CapacityType,
     /// The capacity reservation that it is of.

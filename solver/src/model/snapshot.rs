@@ -17,6 +17,7 @@ use super::objective::Objective;
 use super::offering::CapacityType;
 use super::placement::Placement;
 use super::pod::{DaemonSet, Pod, PodPlace};
+use super::subnet::Subnet;
 use super::time::Timestamp;
 
 /// Version of the serialised form; raised whenever its meaning changes.
@@ -49,6 +50,12 @@ pub struct SnapshotParts {
     pub pods: Vec<Pod>,
     /// What to minimise.
     pub objective: Objective,
+    /// Subnets, ordered by id. Where there are any, every launch takes its addresses from one of its zone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub subnets: Vec<Subnet>,
+    /// Addresses that a node takes when it starts; `None`: as many as its type has pod slots.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub addresses_per_node: Option<u64>,
     /// How minValues of the NodePools are meant.
     #[serde(default)]
     pub min_values_policy: MinValuesPolicy,
@@ -110,6 +117,7 @@ impl SnapshotParts {
         self.nodes.sort_by(|one, two| one.name.cmp(&two.name));
         self.daemon_sets.sort_by(|one, two| one.name.cmp(&two.name));
         self.pods.sort_by(|one, two| one.name.cmp(&two.name));
+        self.subnets.sort_by(|one, two| one.id.cmp(&two.id));
         for class in self.node_classes.values_mut() {
             class.instance_types.sort_by(|one, two| one.name.cmp(&two.name));
             refuse_twice(
@@ -126,6 +134,7 @@ impl SnapshotParts {
             "daemon set",
             self.daemon_sets.iter().map(|daemon_set| &daemon_set.name),
         )?;
+        refuse_twice("subnet", self.subnets.iter().map(|subnet| &subnet.id))?;
         refuse_twice("pod", self.pods.iter().map(|pod| &pod.name))?;
         self.refuse_dangling()?;
         Ok(Snapshot { parts: self })

@@ -1,14 +1,14 @@
-//! What limits and limited offers still allow while a packing grows.
+//! What limits, subnets and limited offers still allow while a packing grows.
 
 use crate::lower::Problem;
 use crate::lower::rules::resources;
 
 use super::Launched;
 
-/// Counters of all pools and supplies.
+/// Counters of all accounts and supplies.
 #[derive(Clone, Debug)]
 pub struct Ledger {
-    allowances: Vec<Vec<u64>>,
+    accounts: Vec<Vec<u64>>,
     supplies: Vec<u64>,
 }
 
@@ -17,11 +17,7 @@ impl Ledger {
     #[must_use]
     pub fn new(problem: &Problem<'_>) -> Self {
         Self {
-            allowances: problem
-                .allowances
-                .iter()
-                .map(|allowance| allowance.left.clone())
-                .collect(),
+            accounts: problem.accounts.left.clone(),
             supplies: problem.supplies.clone(),
         }
     }
@@ -46,7 +42,7 @@ impl Ledger {
     #[must_use]
     pub fn allowed(&self, problem: &Problem<'_>, kind: usize) -> u64 {
         let kind = &problem.kinds[kind];
-        let by_limits = resources::copies(&kind.usage, &self.allowances[kind.pool]);
+        let by_limits = resources::copies(&kind.usage, &self.accounts[kind.account]);
         match kind.supply {
             Some(supply) => by_limits.min(self.supplies[supply]),
             None => by_limits,
@@ -56,7 +52,7 @@ impl Ledger {
     /// Books launches that [`Ledger::allowed`] admits.
     pub fn open(&mut self, problem: &Problem<'_>, kind: usize, count: u64) {
         let kind = &problem.kinds[kind];
-        resources::take(&mut self.allowances[kind.pool], &kind.usage, count);
+        resources::take(&mut self.accounts[kind.account], &kind.usage, count);
         if let Some(supply) = kind.supply {
             self.supplies[supply] -= count;
         }
@@ -65,7 +61,7 @@ impl Ledger {
     /// Gives launches back.
     pub fn close(&mut self, problem: &Problem<'_>, kind: usize, count: u64) {
         let kind = &problem.kinds[kind];
-        resources::give(&mut self.allowances[kind.pool], &kind.usage, count);
+        resources::give(&mut self.accounts[kind.account], &kind.usage, count);
         if let Some(supply) = kind.supply {
             self.supplies[supply] += count;
         }
@@ -80,11 +76,11 @@ impl Ledger {
         allowed
     }
 
-    /// Takes so much from a pool's counters, if all of it is there.
-    pub fn reserve(&mut self, pool: usize, more: &[u64]) -> bool {
-        let enough = resources::fits(more, &self.allowances[pool]);
+    /// Takes so much from an account's counters, if all of it is there.
+    pub fn reserve(&mut self, account: usize, more: &[u64]) -> bool {
+        let enough = resources::fits(more, &self.accounts[account]);
         if enough {
-            resources::take(&mut self.allowances[pool], more, 1);
+            resources::take(&mut self.accounts[account], more, 1);
         }
         enough
     }

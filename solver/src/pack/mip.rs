@@ -93,14 +93,16 @@ pub(super) fn solve(
     }))
 }
 
-/// Rows that keep launches within the limits of pools and the supplies of offers: `kinds` has each variable's kind.
+/// Rows that keep launches within the limits of pools, the addresses of subnets and the supplies of offers: `kinds` has each variable's kind.
 pub(super) fn limits(problem: &Problem<'_>, kinds: &[(usize, usize)]) -> Vec<Row> {
     let mut rows = Vec::new();
-    for (pool, allowance) in problem.allowances.iter().enumerate() {
-        for (counter, left) in allowance.left.iter().enumerate() {
-            let of_pool = kinds.iter().filter(|(_, kind)| problem.kinds[*kind].pool == pool);
+    for (account, counters) in problem.accounts.left.iter().enumerate() {
+        for (counter, left) in counters.iter().enumerate() {
+            let drawing = kinds
+                .iter()
+                .filter(|(_, kind)| problem.kinds[*kind].account == account);
             let uses =
-                of_pool.map(|(variable, kind)| (*variable, whole(problem.kinds[*kind].usage[counter])));
+                drawing.map(|(variable, kind)| (*variable, whole(problem.kinds[*kind].usage[counter])));
             let terms: Vec<(usize, i64)> = uses.filter(|(_, usage)| *usage > 0).collect();
             rows.push(Row::at_most(terms, whole(*left)));
         }

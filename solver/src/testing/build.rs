@@ -58,6 +58,7 @@ impl Cluster {
             CLASS.into(),
             NodeClass {
                 name: CLASS.into(),
+                subnets: std::collections::BTreeSet::new(),
                 instance_types: Vec::new(),
             },
         );
@@ -244,6 +245,7 @@ impl Cluster {
             name: NodeName::from(name),
             node_pool: Some(pool.name.clone()),
             stage: NodeStage::Initialized,
+            launched: true,
             ready: true,
             unschedulable: false,
             deleting: false,

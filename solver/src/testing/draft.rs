@@ -75,6 +75,7 @@ impl<'a> Draft<'a> {
         let alternative = |(instance_type, offering): (&InstanceType, &Offering)| Alternative {
             instance_type: instance_type.name.clone(),
             zone: offering.zone.clone(),
+            subnet: None,
             capacity_type: offering.capacity_type,
             reservation_id: None,
             price: offering.price,
@@ -84,6 +85,7 @@ impl<'a> Draft<'a> {
             node_pool: pool.name.clone(),
             instance_type: instance_type.name.clone(),
             zone: offering.zone.clone(),
+            subnet: None,
             capacity_type: offering.capacity_type,
             reservation_id: None,
             price: offering.price,

@@ -2,7 +2,7 @@
 //!
 //! Promises: the least weighted objective at which every pod that needs a place has one, over all ways to share the
 //! pods between existing nodes and nodes to launch, each in every offer and with every choice of open labels, under
-//! limits and numbers of offers. Meant for at most six pods; the time doubles and more with each. A node to launch is
+//! limits, numbers of offers and addresses of subnets. Meant for at most six pods; the time doubles and more with each. A node to launch is
 //! taken at its first choice alone, which is what a plan without alternatives would be held to.
 //!
 //! NodePool weights: a pod goes to pools of the highest weight that can take it alone on an empty node.
@@ -16,6 +16,7 @@ use crate::model::node_pool::NodePool;
 use crate::model::offering::Offering;
 use crate::model::pod::{Pod, PodSpec};
 use crate::model::requirement::Labels;
+use crate::model::resources::ResourceName;
 use crate::model::snapshot::Snapshot;
 
 use super::naive;
@@ -165,8 +166,42 @@ impl Search<'_> {
             let held = self.snapshot.nodes.iter().filter(|node| holds(node, candidate));
             u64::try_from(same + held.count()).unwrap() <= u64::from(number)
         });
-        nodes && amounts && offers
+        nodes && amounts && offers && self.have_addresses(at)
     }
+
+    /// Whether each launch and one more find their addresses in one subnet each.
+    fn have_addresses(&self, at: usize) -> bool {
+        let snapshot = self.snapshot;
+        let launched = self.launched.iter().chain([&at]);
+        let launched: Vec<&Candidate<'_>> = launched.map(|at| &self.candidates[*at]).collect();
+        let mut free: Vec<u64> = snapshot
+            .subnets
+            .iter()
+            .map(|subnet| subnet.free_addresses)
+            .collect();
+        free.is_empty() || find_addresses(snapshot, &launched, &mut free)
+    }
+}
+
+/// Whether all find theirs; the first in any of its subnets, the others in what that leaves.
+fn find_addresses(snapshot: &Snapshot, launched: &[&Candidate<'_>], free: &mut [u64]) -> bool {
+    let Some((first, others)) = launched.split_first() else {
+        return true;
+    };
+    let slots = first.instance_type.capacity.get(&ResourceName::Pods).get();
+    let need = snapshot.addresses_per_node.unwrap_or(slots);
+    let class = snapshot.node_class(first.pool);
+    (0..free.len()).any(|at| {
+        let subnet = &snapshot.subnets[at];
+        let is_own = class.subnets.is_empty() || class.subnets.contains(&subnet.id);
+        if subnet.zone != first.offering.zone || !is_own || free[at] < need {
+            return false;
+        }
+        free[at] -= need;
+        let found = find_addresses(snapshot, others, free);
+        free[at] += need;
+        found
+    })
 }
 
 /// Whether limited offers have one number: those of a reservation or a commitment, and each by itself.

@@ -11,6 +11,7 @@ mod orders;
 mod places;
 mod room;
 mod spread;
+mod subnets;
 mod values;
 
 use dovetail_solver::check::{Rule, check};
@@ -258,6 +259,7 @@ fn other(name: &str, micros: u64) -> Alternative {
     Alternative {
         instance_type: name.into(),
         zone: "zone-a".into(),
+        subnet: None,
         capacity_type: OnDemand,
         reservation_id: None,
         price: Price::from_micros(micros),

@@ -54,6 +54,7 @@ fn pods_without_accelerators_stay_off_nodes_that_have_one_where_the_policy_says_
     launch.alternatives = [Alternative {
         instance_type: std::mem::replace(&mut launch.instance_type, other.instance_type),
         zone: std::mem::replace(&mut launch.zone, other.zone),
+        subnet: None,
         capacity_type: launch.capacity_type,
         reservation_id: None,
         price: std::mem::replace(&mut launch.price, other.price),

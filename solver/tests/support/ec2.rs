@@ -113,6 +113,7 @@ fn snapshot(document: &serde_json::Value) -> Snapshot {
     }
     let class = NodeClass {
         name: "default".into(),
+        subnets: std::collections::BTreeSet::new(),
         instance_types: catalogue(document["max_vcpu"].as_u64()),
     };
     let pool = NodePool {

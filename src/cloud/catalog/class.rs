@@ -3,7 +3,7 @@
 //! [`ClassSettings`] is an EC2NodeClass boiled down to what changes labels, allocatable or availability of an instance
 //! type. Two things in it aren't the class's own: memory seen on real nodes, and how far EC2's memory figure is trusted.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use dovetail_solver::model::name::{InstanceTypeName, ZoneName};
 use dovetail_solver::model::quantity::{Quantity, Rounding};
@@ -34,6 +34,8 @@ pub struct ClassSettings {
     pub needs: Needs,
     /// The zones of its subnets, with their ids; `None`: not known, so all.
     pub zones: Option<BTreeMap<ZoneName, Option<String>>>,
+    /// The ids of its subnets; empty: not known.
+    pub subnets: BTreeSet<String>,
     /// What each of its images runs on; empty: not known, so all.
     pub images: Vec<Requirements>,
     /// Memory capacity of a real node of the type that runs the class's image; replaces the estimate.
@@ -87,6 +89,7 @@ impl Default for ClassSettings {
             network_interfaces: Vec::new(),
             needs: Needs::default(),
             zones: None,
+            subnets: BTreeSet::new(),
             images: Vec::new(),
             observed_memory: BTreeMap::new(),
             memory_overhead: Overhead::default(),
@@ -156,6 +159,7 @@ impl ClassSettings {
                 connection_tracking: spec.connection_tracking.is_some(),
             },
             zones: (!zones.is_empty()).then_some(zones),
+            subnets: subnets.iter().map(|subnet| subnet.id.clone()).collect(),
             images,
             observed_memory: BTreeMap::new(),
             memory_overhead: Overhead::default(),

@@ -122,6 +122,7 @@ impl Machine<'_> {
             name: NodeName::from(name),
             node_pool: labels.get(NODE_POOL_LABEL).map(|pool| pool.as_str().into()),
             stage,
+            launched: self.is_launched(),
             ready,
             unschedulable: self
                 .node
@@ -164,6 +165,15 @@ impl Machine<'_> {
             .and_then(|status| status.node_name.as_deref());
         node.filter(|node| !nodes_are_given && !node.is_empty())
             .unwrap_or(name)
+    }
+
+    /// Whether the cloud has made it: it has a Node, or its claim knows the machine.
+    fn is_launched(&self) -> bool {
+        let of_claim = |claim: &api::NodeClaim| {
+            let status = claim.status.as_ref();
+            status.is_some_and(|status| status.provider_id.as_ref().is_some_and(|id| !id.is_empty()))
+        };
+        self.node.is_some() || self.claim.is_some_and(|(_, claim)| of_claim(claim))
     }
 
     /// A claim whose Node was there once and isn't any more.

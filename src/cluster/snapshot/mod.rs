@@ -14,6 +14,7 @@ use std::time::Duration;
 use dovetail_solver::model::node_pool::MinValuesPolicy;
 use dovetail_solver::model::plan::Gap;
 use dovetail_solver::model::snapshot::{Snapshot, SnapshotError, SnapshotParts};
+use dovetail_solver::model::subnet::Subnet;
 use dovetail_solver::model::time::Timestamp;
 use thiserror::Error;
 
@@ -31,7 +32,7 @@ use super::diagnostics::{Note, Reason};
 use super::index::Index;
 use super::objects::referred::Service;
 use crate::api::labels;
-use crate::cloud::catalog::{Catalogue, CatalogueError};
+use crate::cloud::catalog::{self, Catalogue, CatalogueError};
 
 /// The region where nothing says another.
 const DEFAULT_REGION: &str = "us-east-1";
@@ -140,6 +141,8 @@ pub fn freeze(index: &Index, options: &FreezeOptions) -> Result<Frozen, FreezeEr
         daemon_sets,
         pods,
         objective: policies.objective,
+        subnets: catalogue.subnets().iter().map(subnet).collect(),
+        addresses_per_node: catalogue.addresses_per_node(),
         min_values_policy: options.min_values_policy,
         placement: policies.placement,
     }
@@ -152,6 +155,14 @@ pub fn freeze(index: &Index, options: &FreezeOptions) -> Result<Frozen, FreezeEr
         time_budget: policies.time_budget,
         gap: policies.gap,
     })
+}
+
+fn subnet(subnet: &catalog::Subnet) -> Subnet {
+    Subnet {
+        id: subnet.id.as_str().into(),
+        zone: subnet.zone.clone(),
+        free_addresses: subnet.free_addresses,
+    }
 }
 
 /// The catalogue to plan with, and why this one.

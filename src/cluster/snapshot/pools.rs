@@ -1,14 +1,15 @@
 //! The NodePools that may launch, and the instance types of their node classes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use dovetail_solver::model::name::{NodeClassName, NodePoolName};
+use dovetail_solver::model::name::{NodeClassName, NodePoolName, SubnetId};
 use dovetail_solver::model::node_pool::{NodeClass, NodePool};
 
 use dovetail_solver::model::time::Timestamp;
 
 use super::reservations;
 use crate::api;
+use crate::cloud::catalog::Catalogue;
 use crate::cluster::convert::attachments::Attachments;
 use crate::cluster::convert::node::Machine;
 use crate::cluster::convert::node_class::{Classes, observed_memory, snapshot_name};
@@ -86,6 +87,7 @@ pub(super) fn convert(
                 NodeClass {
                     name: class_name,
                     instance_types,
+                    subnets: subnets(&settings.subnets, attachments.catalogue),
                 }
             });
     }
@@ -94,6 +96,15 @@ pub(super) fn convert(
         notes.push(Note::warning(Reason::NodePoolLeftOut, message).counting(0));
     }
     launching
+}
+
+/// The subnets of a class as far as the catalogue knows them; empty, for any of them, where it knows none.
+fn subnets(of_class: &BTreeSet<String>, catalogue: &Catalogue) -> BTreeSet<SubnetId> {
+    let known = catalogue.subnets().iter();
+    known
+        .filter(|subnet| of_class.contains(&subnet.id))
+        .map(|subnet| SubnetId::from(subnet.id.as_str()))
+        .collect()
 }
 
 /// Whether a pool may launch; why not, otherwise.

@@ -210,8 +210,8 @@ mod tests {
         let problem = lower(&snapshot);
         let pod = &snapshot.pods[problem.groups[0].pods[0]];
         let profile = &problem.profiles[problem.groups[0].profile];
-        let reason =
-            PoolRefusals::new(&snapshot, &snapshot.node_pools[0], &[], &BTreeMap::new()).reason(pod, profile);
+        let reason = PoolRefusals::new(&snapshot, &snapshot.node_pools[0], &[], &BTreeMap::new(), &[])
+            .reason(pod, profile);
         (reason.constraint, reason.detail)
     }
 
@@ -293,7 +293,7 @@ mod tests {
             .find(|group| group.pods.contains(&web))
             .unwrap();
         let nothing = BTreeMap::new();
-        let refusals = PoolRefusals::new(&snapshot, &snapshot.node_pools[0], &[], &nothing);
+        let refusals = PoolRefusals::new(&snapshot, &snapshot.node_pools[0], &[], &nothing, &[]);
         let reason = refusals.reason(&snapshot.pods[web], &problem.profiles[group.profile]);
         assert_eq!(reason.constraint, Constraint::AntiAffinity, "{}", reason.detail);
         assert!(reason.detail.contains(ZONE_LABEL), "{}", reason.detail);

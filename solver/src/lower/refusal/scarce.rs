@@ -4,9 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::lower::rules::limits::Allowance;
-use crate::lower::rules::min_values;
 use crate::lower::rules::offerings::Shared;
+use crate::lower::rules::{min_values, subnets};
 use crate::model::explain::Constraint;
+use crate::model::name::ZoneName;
 use crate::model::node_pool::NodePool;
 use crate::model::resources::Amount;
 use crate::model::snapshot::Snapshot;
@@ -132,6 +133,48 @@ pub(super) fn limited(
         }
     };
     Some((Constraint::Limit, detail))
+}
+
+/// That no subnet has the addresses left that even the smallest node takes: each with what it has.
+pub(super) fn no_addresses(
+    snapshot: &Snapshot,
+    pool: &NodePool,
+    buyable: &[Candidate<'_>],
+    free: &[u64],
+) -> Option<(Constraint, String)> {
+    const SHOWN: usize = 6;
+    if snapshot.subnets.is_empty() {
+        return None;
+    }
+    let class = snapshot.node_class(pool);
+    let of_zone = |zone: &ZoneName| subnets::usable(snapshot, Some(class), zone);
+    let need = |candidate: &Candidate<'_>| subnets::needed(snapshot, &candidate.instance_type.capacity);
+    let most = |zone: &ZoneName| of_zone(zone).into_iter().map(|subnet| free[subnet]).max();
+    let has_some = |candidate: &Candidate<'_>| {
+        need(candidate) == 0 || most(&candidate.offering.zone).is_some_and(|most| most >= need(candidate))
+    };
+    if buyable.iter().any(has_some) {
+        return None;
+    }
+    let least = buyable.iter().map(need).min()?;
+    let zones: BTreeSet<&ZoneName> = buyable.iter().map(|candidate| &candidate.offering.zone).collect();
+    let mut said: Vec<String> = Vec::new();
+    for zone in zones {
+        let there = of_zone(zone);
+        if there.is_empty() {
+            said.push(format!("{zone} has no subnet"));
+        }
+        let left = |subnet: usize| format!("{} in {zone} has {}", snapshot.subnets[subnet].id, free[subnet]);
+        said.extend(there.into_iter().map(left));
+    }
+    if said.len() > SHOWN {
+        said.splice(SHOWN.., [format!("{} more", said.len() - SHOWN)]);
+    }
+    let detail = format!(
+        "a node takes {least} addresses of one subnet, and none has so many left: {}",
+        said.join(", ")
+    );
+    Some((Constraint::Subnet, detail))
 }
 
 /// The value that a node to come is certain to have under a key.

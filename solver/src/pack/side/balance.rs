@@ -77,7 +77,7 @@ impl<'p, 'a> Balance<'p, 'a> {
         let mut alike: BTreeMap<(usize, &'p [u64], u64), Vec<usize>> = BTreeMap::new();
         for (at, kind) in problem.kinds.iter().enumerate() {
             if kind.supply.is_none() {
-                let key = (kind.pool, kind.usage.as_slice(), kind.cost);
+                let key = (kind.account, kind.usage.as_slice(), kind.cost);
                 alike.entry(key).or_default().push(at);
             }
         }
@@ -263,7 +263,7 @@ impl<'p, 'a> Balance<'p, 'a> {
             let distaste = self.distaste(self.nodes[node].place, &filling);
             let usage = kind.usage.as_slice();
             let range =
-                (kind.pool, usage, kind.cost)..=(kind.pool, usage, kind.cost.saturating_add(distaste));
+                (kind.account, usage, kind.cost)..=(kind.account, usage, kind.cost.saturating_add(distaste));
             let others: Vec<usize> = self
                 .alike
                 .range(range)
@@ -315,7 +315,7 @@ impl<'p, 'a> Balance<'p, 'a> {
                 continue;
             }
             for parts in 2..=MOST_PARTS {
-                let key = (kind.pool, kind.usage.as_slice(), kind.cost / parts);
+                let key = (kind.account, kind.usage.as_slice(), kind.cost / parts);
                 let smaller = self.alike.get(&key).filter(|_| kind.cost.is_multiple_of(parts));
                 let smaller: Vec<usize> = smaller.into_iter().flatten().copied().collect();
                 let mut smaller = smaller.into_iter();

@@ -236,11 +236,11 @@ impl Linear {
                 }
             }
         }
-        for (pool, allowance) in problem.allowances.iter().enumerate() {
-            for (counter, left) in allowance.left.iter().enumerate() {
+        for (account, counters) in problem.accounts.left.iter().enumerate() {
+            for (counter, left) in counters.iter().enumerate() {
                 let row = self.row(None, Some(whole(*left)), &[]);
                 for (kind, details) in problem.kinds.iter().enumerate() {
-                    if details.pool == pool && details.usage[counter] > 0 {
+                    if details.account == account && details.usage[counter] > 0 {
                         self.kinds[kind].push((row, whole(details.usage[counter])));
                     }
                 }

@@ -228,10 +228,10 @@ impl Subs {
                     ..*room
                 }
             });
-        let mut allowances = problem.allowances.clone();
+        let mut accounts = problem.accounts.clone();
         for launched in &frozen.launched {
             let kind = &problem.kinds[launched.kind];
-            resources::take(&mut allowances[kind.pool].left, &kind.usage, launched.count);
+            resources::take(&mut accounts.left[kind.account], &kind.usage, launched.count);
         }
         let usable: Vec<FixedBitSet> = self.pods.keys().map(|sub| usable(problem, parts, *sub)).collect();
         let columns = problem.resources.len();
@@ -253,7 +253,7 @@ impl Subs {
             kinds,
             allocatable: problem.allocatable.clone(),
             usable,
-            allowances,
+            accounts,
             supplies,
             rooms: rooms.collect(),
             daemon_pods: problem.daemon_pods.clone(),

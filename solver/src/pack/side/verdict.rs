@@ -156,15 +156,15 @@ fn beside_side_rows(problem: &Problem<'_>, packing: &Packing) -> Vec<Broken> {
             broken.push(Broken::Supply(supply));
         }
     }
-    for (pool, allowance) in problem.allowances.iter().enumerate() {
+    for (account, left) in problem.accounts.left.iter().enumerate() {
         let drawn = |counter: usize| -> u64 {
-            let own = kinds().filter(|(kind, _)| kind.pool == pool);
+            let own = kinds().filter(|(kind, _)| kind.account == account);
             own.map(|(kind, count)| kind.usage[counter].saturating_mul(count))
                 .fold(0, u64::saturating_add)
         };
         // A pool that is over its limit may still launch what doesn't draw on it.
-        if (0..allowance.left.len()).any(|counter| drawn(counter) > allowance.left[counter]) {
-            broken.push(Broken::Limit(pool));
+        if (0..left.len()).any(|counter| drawn(counter) > left[counter]) {
+            broken.push(Broken::Limit(account));
         }
     }
     broken

@@ -3,6 +3,7 @@
 mod host_ports;
 mod min_values;
 mod pod_affinity;
+mod subnets;
 mod topology_spread;
 
 use std::collections::{BTreeMap, BTreeSet};
