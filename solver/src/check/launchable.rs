@@ -1,8 +1,10 @@
 //! Nodes that could be launched, as far as some labels go: what a hard spread has for domains beside existing nodes.
 //!
-//! A node could be launched where a NodePool that isn't static, one of its instance types and one of its available
-//! offerings agree; limits of the NodePool, numbers of limited offers and the size of pods don't matter, as they don't
-//! to kube-scheduler, which takes nodes for domains however full they are. Only labels that are asked for are looked at,
+//! A node could be launched where a NodePool that launches for pods, one of its instance types and one of its offerings that
+//! can be bought now agree. Kube-scheduler's domains are those of nodes that exist: where nothing can be bought, none comes to
+//! be, and Karpenter counts no zone whose offers have no price or aren't available either. How many are left of what can be
+//! bought, limits of the NodePool and the size of pods don't matter, as they don't to kube-scheduler, which takes nodes for
+//! domains however full they are. Only labels that are asked for are looked at,
 //! so that many offerings are few different nodes. A key that the NodePool leaves open counts with each value that it
 //! names; one without an end of values with none.
 
@@ -46,7 +48,7 @@ pub(super) struct Launchable<'a> {
     keys: Vec<&'a str>,
     /// Position of the NodePool, and what the node has under each key.
     nodes: BTreeSet<(usize, Vec<Held<'a>>)>,
-    /// Whether only what can be bought now counts, and a key that may be absent as one that may be there.
+    /// Whether a key that may be absent counts as one that may be there.
     is_exact: bool,
 }
 
@@ -66,8 +68,8 @@ impl<'a> Launchable<'a> {
         Self::of(snapshot, keys, specs, false)
     }
 
-    /// The same of what can be bought now, under any choice of labels that the NodePool leaves open.
-    pub(super) fn buyable(
+    /// The same under any choice of labels that the NodePool leaves open.
+    pub(super) fn under_any_labels(
         snapshot: &'a Snapshot,
         keys: impl IntoIterator<Item = &'a str>,
         specs: impl IntoIterator<Item = &'a PodSpec>,
@@ -102,14 +104,6 @@ impl<'a> Launchable<'a> {
     }
 
     fn add_pool(&mut self, at: usize, pool: &'a NodePool) {
-        let is_exact = self.is_exact;
-        let counts = |offering: &Offering| {
-            if is_exact {
-                is_buyable(offering)
-            } else {
-                offering.available
-            }
-        };
         let source = Source::new(pool, self.snapshot.node_class(pool), self.is_exact);
         let decisive = source.decisive_keys();
         let keys: BTreeSet<&str> = self.keys.iter().chain(&decisive).copied().collect();
@@ -119,7 +113,7 @@ impl<'a> Launchable<'a> {
         let mut known: BTreeMap<Vec<Held<'a>>, BTreeSet<Identity<'a>>> = BTreeMap::new();
         for instance_type in &source.class.instance_types {
             let mut offerings = instance_type.offerings.iter();
-            let Some(any) = offerings.find(|offering| counts(offering)) else {
+            let Some(any) = offerings.find(|offering| is_buyable(offering)) else {
                 continue;
             };
             let typed = of_type
@@ -138,7 +132,7 @@ impl<'a> Launchable<'a> {
             let has_own = instance_type.labels.keys().any(|key| is_of_offering(key));
             let known_of = known.get_mut(&typed).filter(|_| !has_own);
             let mut seen = known_of.map(std::mem::take).unwrap_or_default();
-            for offering in instance_type.offerings.iter().filter(|it| counts(it)) {
+            for offering in instance_type.offerings.iter().filter(|it| is_buyable(it)) {
                 if !seen.insert(identity(offering)) {
                     continue;
                 }

@@ -127,7 +127,7 @@ fn spreads(sites: &Sites<'_, '_>) -> i128 {
     let offered = [ZONE_LABEL, ZONE_ID_LABEL, CAPACITY_TYPE_LABEL];
     let specs: BTreeSet<usize> = all.iter().map(|(_, constraint)| *constraint).collect();
     let specs = || specs.iter().map(|constraint| world.constraints[*constraint]);
-    let launchable = Launchable::buyable(world.snapshot, offered, specs());
+    let launchable = Launchable::under_any_labels(world.snapshot, offered, specs());
     let mut usable: BTreeMap<usize, Vec<bool>> = BTreeMap::new();
     let mut steps = 0;
     for (spread, constraint) in all {

@@ -129,14 +129,24 @@ fn zones_that_nobody_could_launch_in_are_no_domains() {
         with_other(|pool| pool.limits.nodes = Some(0)),
         [Rule::TopologySpread]
     );
-    // An offer that can't be had is no domain either.
-    let mut parts = cluster().pods_with("x", 4, "1", "1Gi", by_zone).parts;
-    for instance_type in &mut parts.node_classes.values_mut().next().unwrap().instance_types {
-        for offering in &mut instance_type.offerings {
-            offering.available = offering.zone.as_str() == "zone-a";
-        }
-    }
-    assert_eq!(zones(&parts.freeze().unwrap(), 4, 0), []);
+    // An offer that can't be had is no domain either: not available, without a price, or none of it at all.
+    let without_b = |edit: fn(&mut Offering)| {
+        let mut parts = cluster().pods_with("x", 4, "1", "1Gi", by_zone).parts;
+        let class = parts.node_classes.values_mut().next().unwrap();
+        let types = class.instance_types.iter_mut();
+        let offers = types.flat_map(|instance_type| &mut instance_type.offerings);
+        offers
+            .filter(|offering| offering.zone.as_str() != "zone-a")
+            .for_each(edit);
+        zones(&parts.freeze().unwrap(), 4, 0)
+    };
+    assert_eq!(without_b(|offering| offering.available = false), []);
+    assert_eq!(without_b(|offering| offering.price = Price::default()), []);
+    assert_eq!(without_b(|offering| offering.limit = Some(0)), []);
+    assert_eq!(
+        without_b(|offering| offering.limit = Some(1)),
+        [Rule::TopologySpread]
+    );
 }
 
 #[test]

@@ -154,3 +154,24 @@ fn a_node_that_lacks_one_of_the_keys_is_no_domain_of_the_others() {
         "{side:?}"
     );
 }
+
+#[test]
+fn a_zone_where_nothing_can_be_bought_is_no_domain() {
+    let edits: [fn(&mut crate::model::offering::Offering); 3] = [
+        |offering| offering.available = false,
+        |offering| offering.price = crate::model::money::Price::default(),
+        |offering| offering.limit = Some(0),
+    ];
+    for edit in edits {
+        let mut cluster = pods(cluster(), "web", 4, |spec| {
+            spread(spec, ZONE_LABEL, 1, "web");
+        });
+        let class = cluster.parts.node_classes.values_mut().next().unwrap();
+        let offers = class.instance_types.iter_mut().flat_map(|it| &mut it.offerings);
+        offers.filter(|it| it.zone.as_str() != "zone-a").for_each(edit);
+        let snapshot = cluster.freeze();
+        let plan = crate::plan(&snapshot, &crate::PlanOptions::default(), &crate::Unlimited).unwrap();
+        assert!(plan.unschedulable.is_empty(), "{:?}", plan.unschedulable);
+        assert!(plan.launch.iter().all(|launch| launch.zone.as_str() == "zone-a"));
+    }
+}
