@@ -146,6 +146,7 @@ fn snapshot(instance_types: Vec<InstanceType>, requests: Vec<(Resources, u64)>) 
         startup_taints: Vec::new(),
         limits: Limits::default(),
         replicas: None,
+        left_out: None,
     };
     let parts = SnapshotParts {
         node_classes: BTreeMap::from([(class.name.clone(), class)]),

@@ -91,6 +91,7 @@ fn snapshot() -> Snapshot {
         startup_taints: Vec::new(),
         limits: Limits::default(),
         replicas: None,
+        left_out: None,
     };
     let class = NodeClass {
         name: "default".into(),

@@ -85,8 +85,22 @@ fn chosen(input: &Input, pool: &Value, pod: &Pod, sale: Sale) -> Offer {
     offer
 }
 
+/// Whether a pool launches for pods at all: not static, it and its class there, ready and not on their way out.
+pub(crate) fn may_launch(input: &Input, pool: &Value) -> bool {
+    let is_well = |object: &Value| {
+        let mut conditions = list(object, "/status/conditions").iter();
+        object.pointer("/metadata/deletionTimestamp").is_none()
+            && conditions.all(|one| text(one, "/type") != "Ready" || text(one, "/status") == "True")
+    };
+    let class = node_class(input, pool);
+    pool.pointer("/spec/replicas").is_none() && !class.is_null() && is_well(pool) && is_well(class)
+}
+
 /// Every offer of a pool that could hold one pod by itself, its open labels as the pod selects them.
 pub(crate) fn offers_for(input: &Input, pool: &Value, pod: &Pod) -> Vec<Offer> {
+    if !may_launch(input, pool) {
+        return Vec::new();
+    }
     let of_input = input
         .kind("Catalog")
         .flat_map(|one| list(one, "/spec/instanceTypes"));

@@ -70,6 +70,11 @@ fn holds(world: &World<'_>, pod: &Pod, reason: &Reason) -> Result<(), String> {
                 Constraint::Subnet if world.snapshot.subnets.is_empty() => {
                     Err("subnets are blamed, none is known".to_owned())
                 }
+                Constraint::NodePool
+                    if pool.replicas.is_none() && pool.left_out.is_none() && !pod.is_daemon() =>
+                {
+                    Err(format!("node pool {name} itself is blamed, it may launch"))
+                }
                 Constraint::Gang if pod.spec.rules.gang.is_none() => {
                     Err("a gang is blamed, the pod is of none".to_owned())
                 }

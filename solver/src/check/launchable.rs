@@ -96,7 +96,7 @@ impl<'a> Launchable<'a> {
             is_exact,
         };
         for (at, pool) in snapshot.node_pools.iter().enumerate() {
-            if pool.replicas.is_none() {
+            if pool.replicas.is_none() && pool.left_out.is_none() {
                 launchable.add_pool(at, pool);
             }
         }

@@ -93,12 +93,17 @@ fn launches(ledger: &mut Ledger<'_, '_, '_>, plan: &PlanBody) -> Vec<Vec<usize>>
             ledger.wrong(format!("launch/{number}"), "is for no pod");
         }
         let pool = pools.binary_search_by(|pool| pool.name.cmp(&launch.node_pool));
-        if pool.is_ok_and(|pool| pools[pool].replicas.is_some()) {
-            let detail = format!(
-                "node pool {} is static: it launches by its count",
-                launch.node_pool
-            );
-            ledger.wrong(format!("launch/{number}"), detail);
+        if let Ok(pool) = pool {
+            let name = &launch.node_pool;
+            let (replicas, left_out) = (&pools[pool].replicas, &pools[pool].left_out);
+            if replicas.is_some() {
+                let detail = format!("node pool {name} is static: it launches by its count");
+                ledger.wrong(format!("launch/{number}"), detail);
+            }
+            if let Some(why) = left_out {
+                let detail = format!("node pool {name} launches nothing: {why}");
+                ledger.wrong(format!("launch/{number}"), detail);
+            }
         }
         let mut pods = Vec::with_capacity(launch.pods.len());
         for name in &launch.pods {

@@ -94,6 +94,9 @@ impl<'a> PoolRefusals<'a> {
         if let Some(impossible) = &spec.rules.impossible {
             return (impossible.constraint, impossible.detail.clone());
         }
+        if let Some(why) = &pool.left_out {
+            return (Constraint::NodePool, why.clone());
+        }
         if let Some(replicas) = pool.replicas {
             let detail = format!("the pool is static (replicas {replicas}) and never launches for pods");
             return (Constraint::NodePool, detail);

@@ -101,7 +101,7 @@ impl<'a> Universe<'a> {
             stated_keys: interest.stated_keys,
         };
         for (index, pool) in snapshot.node_pools.iter().enumerate() {
-            if pool.replicas.is_some() {
+            if !pool.launches_for_pods() {
                 continue;
             }
             let mut known: BTreeMap<BTreeMap<String, ValueSet>, Range<usize>> = BTreeMap::new();

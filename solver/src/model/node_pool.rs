@@ -45,7 +45,7 @@ pub enum MinValuesPolicy {
     BestEffort,
 }
 
-/// A NodePool that may launch.
+/// A NodePool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NodePool {
@@ -71,4 +71,16 @@ pub struct NodePool {
     /// Node count of a static pool: such a pool launches by its count, never for pods.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replicas: Option<u64>,
+    /// Why it launches nothing at all, where it doesn't: it isn't ready, or makes no sense, or its class is missing. Its other
+    /// fields may then be empty.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left_out: Option<String>,
+}
+
+impl NodePool {
+    /// Whether it launches nodes for pods.
+    #[must_use]
+    pub fn launches_for_pods(&self) -> bool {
+        self.replicas.is_none() && self.left_out.is_none()
+    }
 }

@@ -92,6 +92,7 @@ impl Cluster {
             startup_taints: Vec::new(),
             limits: Limits::default(),
             replicas: None,
+            left_out: None,
         };
         edit(&mut pool);
         self.parts.node_pools.push(pool);

@@ -234,7 +234,7 @@ fn holds(node: &Node, candidate: &Candidate<'_>) -> bool {
 /// Every node that could be launched and holds at least one pod.
 fn candidates<'a>(snapshot: &'a Snapshot, pods: &[&Pod]) -> Vec<Candidate<'a>> {
     let mut all = Vec::new();
-    for pool in snapshot.node_pools.iter().filter(|pool| pool.replicas.is_none()) {
+    for pool in snapshot.node_pools.iter().filter(|pool| pool.launches_for_pods()) {
         let choices = choices(snapshot, pool, pods);
         for instance_type in &snapshot.node_class(pool).instance_types {
             for offering in &instance_type.offerings {

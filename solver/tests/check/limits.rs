@@ -289,6 +289,28 @@ fn a_static_pool_launches_for_no_pod() {
 }
 
 #[test]
+fn a_pool_that_is_left_out_launches_nothing_and_is_blamed_itself() {
+    let with = |why: Option<&'static str>| {
+        move |cluster: Cluster| {
+            cluster
+                .pool_with("p", |pool| pool.left_out = why.map(str::to_owned))
+                .pods("x", 1, "1", "1Gi")
+        }
+    };
+    assert_eq!(labels::launches(with(None), &[]), []);
+    assert_eq!(labels::launches(with(Some("not ready")), &[]), [Rule::Placement]);
+    let blamed = |why: Option<&'static str>| {
+        let cluster = Cluster::new().instance_type(machine("m", "2", "4Gi", "0.1"));
+        let snapshot = with(why)(cluster).freeze();
+        let mut draft = Draft::new(&snapshot).refuse("default/x-0");
+        draft.body.unschedulable[0].reasons[0].constraint = Constraint::NodePool;
+        broken(&snapshot, draft.body())
+    };
+    assert_eq!(blamed(Some("not ready")), []);
+    assert_eq!(blamed(None), [Rule::Honesty]);
+}
+
+#[test]
 fn amounts_at_the_end_of_the_range_neither_wrap_nor_panic() {
     let mut parts = Cluster::new()
         .instance_type(machine("m", "2", "4Gi", "0.1"))

@@ -126,6 +126,7 @@ fn snapshot(document: &serde_json::Value) -> Snapshot {
         startup_taints: Vec::new(),
         limits: dovetail_solver::model::node_pool::Limits::default(),
         replicas: None,
+        left_out: None,
     };
     SnapshotParts {
         node_classes: BTreeMap::from([(class.name.clone(), class)]),

@@ -19,6 +19,23 @@ pub const NODE_CLASS_GROUP: &str = "karpenter.k8s.aws";
 /// Its kind.
 pub const NODE_CLASS_KIND: &str = "EC2NodeClass";
 
+/// A NodePool that launches nothing, and why; of the rest only what names it.
+#[must_use]
+pub fn left_out(name: &str, node_class: NodeClassName, why: String) -> ModelPool {
+    ModelPool {
+        name: NodePoolName::from(name),
+        node_class,
+        weight: 0,
+        requirements: Requirements::default(),
+        labels: Labels::new(),
+        taints: Vec::new(),
+        startup_taints: Vec::new(),
+        limits: Limits::default(),
+        replicas: None,
+        left_out: Some(why),
+    }
+}
+
 /// A NodePool in the model's words, launching from `node_class`.
 ///
 /// # Errors
@@ -64,6 +81,7 @@ pub fn node_pool(
             .map(u64::try_from)
             .transpose()
             .map_err(|_| at("spec.replicas")("expected zero or more".to_owned()))?,
+        left_out: None,
     })
 }
 

@@ -1,4 +1,4 @@
-//! The NodePools that may launch, and the instance types of their node classes.
+//! The NodePools, those that launch nothing with the reason, and the instance types of their node classes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,19 +13,21 @@ use crate::cloud::catalog::Catalogue;
 use crate::cluster::convert::attachments::Attachments;
 use crate::cluster::convert::node::Machine;
 use crate::cluster::convert::node_class::{Classes, observed_memory, snapshot_name};
-use crate::cluster::convert::node_pool::{NODE_CLASS_GROUP, NODE_CLASS_KIND, node_pool, not_ready, oddities};
+use crate::cluster::convert::node_pool::{
+    NODE_CLASS_GROUP, NODE_CLASS_KIND, left_out, node_pool, not_ready, oddities,
+};
 use crate::cluster::convert::policy::Policies;
 use crate::cluster::diagnostics::{Note, Reason};
 use crate::cluster::index::Index;
 use crate::cluster::objects::meta::ObjectName;
 
-/// What may be launched.
+/// What may be launched, and what not.
 pub(super) struct Launching {
     pub(super) node_pools: Vec<NodePool>,
     pub(super) node_classes: BTreeMap<NodeClassName, NodeClass>,
 }
 
-/// Converts the pools that may launch, and the classes they launch from.
+/// Converts the pools, and the classes they launch from.
 pub(super) fn convert(
     index: &Index,
     machines: &[Machine<'_>],
@@ -54,10 +56,6 @@ pub(super) fn convert(
         for (path, message) in oddities(pool) {
             notes.push(about(Note::warning(Reason::Odd, message).path(path)));
         }
-        if let Err(note) = class_of(pool, &classes) {
-            notes.push(about(note));
-            continue;
-        }
         let class = pool.spec.template.spec.node_class_ref.name.as_str();
         let overhead = policies
             .overhead
@@ -65,11 +63,22 @@ pub(super) fn convert(
             .copied()
             .unwrap_or_default();
         let class_name = snapshot_name(class, overhead);
-        match node_pool(&name.name, pool, class_name.clone()) {
+        let converted = class_of(pool, &classes).and_then(|()| {
+            let converted = node_pool(&name.name, pool, class_name.clone());
+            converted.map_err(|(path, why)| LeftOut {
+                is_error: true,
+                reason: Reason::NodePoolLeftOut,
+                path: Some(path),
+                why,
+                hint: "",
+            })
+        });
+        match converted {
             Ok(converted) => launching.node_pools.push(converted),
-            Err((path, message)) => {
-                let note = Note::error(Reason::NodePoolLeftOut, format!("{message}; it launches nothing"));
-                notes.push(about(note.path(path)));
+            Err(refusal) => {
+                notes.push(about(refusal.note()));
+                let pool = left_out(&name.name, class_name, refusal.text());
+                launching.node_pools.push(pool);
                 continue;
             }
         }
@@ -91,6 +100,15 @@ pub(super) fn convert(
                 }
             });
     }
+    for pool in launching.node_pools.iter().filter(|pool| pool.left_out.is_some()) {
+        let class = || NodeClass {
+            name: pool.node_class.clone(),
+            instance_types: Vec::new(),
+            subnets: BTreeSet::new(),
+        };
+        let classes = &mut launching.node_classes;
+        classes.entry(pool.node_class.clone()).or_insert_with(class);
+    }
     if index.node_pools().is_empty() {
         let message = "there is no NodePool, so nothing can be launched";
         notes.push(Note::warning(Reason::NodePoolLeftOut, message).counting(0));
@@ -107,35 +125,77 @@ fn subnets(of_class: &BTreeSet<String>, catalogue: &Catalogue) -> BTreeSet<Subne
         .collect()
 }
 
+/// Why a pool launches nothing.
+struct LeftOut {
+    is_error: bool,
+    reason: Reason,
+    path: Option<String>,
+    why: String,
+    /// What may help.
+    hint: &'static str,
+}
+
+impl LeftOut {
+    /// What is wrong; where, if it is something in the pool that makes no sense.
+    fn text(&self) -> String {
+        match &self.path {
+            Some(path) if self.is_error && self.reason == Reason::NodePoolLeftOut => {
+                format!("{path}: {}", self.why)
+            }
+            _ => self.why.clone(),
+        }
+    }
+
+    fn note(&self) -> Note {
+        let message = format!("{}; it launches nothing{}", self.why, self.hint);
+        let note = if self.is_error {
+            Note::error(self.reason, message)
+        } else {
+            Note::warning(self.reason, message)
+        };
+        match &self.path {
+            Some(path) => note.path(path.clone()),
+            None => note,
+        }
+    }
+}
+
 /// Whether a pool may launch; why not, otherwise.
-fn class_of(pool: &api::NodePool, classes: &Classes) -> Result<(), Note> {
-    let left_out = |message: String| {
-        Err(Note::warning(
-            Reason::NodePoolLeftOut,
-            format!("{message}; it launches nothing"),
-        ))
+fn class_of(pool: &api::NodePool, classes: &Classes) -> Result<(), LeftOut> {
+    let refusal = |why: String| LeftOut {
+        is_error: false,
+        reason: Reason::NodePoolLeftOut,
+        path: None,
+        why,
+        hint: "",
     };
-    if let Some(reason) = not_ready(pool) {
-        return left_out(reason);
+    if let Some(why) = not_ready(pool) {
+        return Err(refusal(why));
     }
     let reference = &pool.spec.template.spec.node_class_ref;
-    let path = "spec.template.spec.nodeClassRef";
+    let path = Some("spec.template.spec.nodeClassRef".to_owned());
     if (reference.group.as_str(), reference.kind.as_str()) != (NODE_CLASS_GROUP, NODE_CLASS_KIND) {
-        let message = format!(
-            "node class {} is a {}.{}, expected an {NODE_CLASS_KIND}.{NODE_CLASS_GROUP}; it launches nothing",
+        let why = format!(
+            "node class {} is a {}.{}, expected an {NODE_CLASS_KIND}.{NODE_CLASS_GROUP}",
             reference.name, reference.kind, reference.group
         );
-        return Err(Note::warning(Reason::NodePoolLeftOut, message).path(path));
+        return Err(LeftOut { path, ..refusal(why) });
     }
     if classes.settings.contains_key(&reference.name) {
         return Ok(());
     }
     if let Some(reason) = classes.unusable.get(&reference.name) {
-        return left_out(format!("{NODE_CLASS_KIND} {}: {reason}", reference.name));
+        return Err(refusal(format!("{NODE_CLASS_KIND} {}: {reason}", reference.name)));
     }
-    let message = format!(
-        "{NODE_CLASS_KIND} {} isn't in the input, so what the pool's nodes would be isn't known; it launches nothing (add it, e.g. from kubectl get ec2nodeclasses -o yaml)",
+    let why = format!(
+        "{NODE_CLASS_KIND} {} isn't in the input, so what the pool's nodes would be isn't known",
         reference.name
     );
-    Err(Note::error(Reason::NodeClassMissing, message).path(path))
+    Err(LeftOut {
+        is_error: true,
+        reason: Reason::NodeClassMissing,
+        path,
+        why,
+        hint: " (add it, e.g. from kubectl get ec2nodeclasses -o yaml)",
+    })
 }

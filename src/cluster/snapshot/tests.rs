@@ -79,7 +79,25 @@ fn a_pool_without_its_class_is_left_out_and_the_rest_is_planned() {
         .iter()
         .map(|pool| pool.name.as_str())
         .collect();
-    assert_eq!(names, ["good"]);
+    assert_eq!(names, ["good", "lost", "other", "sick"]);
+    let pools = frozen.snapshot.node_pools.iter();
+    let why: Vec<&str> = pools.map(|pool| pool.left_out.as_deref().unwrap_or("")).collect();
+    assert_eq!(why[0], "", "its class is another's too");
+    assert!(
+        !frozen
+            .snapshot
+            .node_class(&frozen.snapshot.node_pools[0])
+            .instance_types
+            .is_empty()
+    );
+    assert!(
+        why[1].starts_with("EC2NodeClass gone isn't in the input"),
+        "{why:?}"
+    );
+    assert!(
+        why[2].contains("KWOKNodeClass") && why[3] == "it isn't Ready (NoSubnets)",
+        "{why:?}"
+    );
     let said = said(&frozen);
     assert_eq!(said.len(), 3, "{said:?}");
     assert!(
@@ -92,6 +110,19 @@ fn a_pool_without_its_class_is_left_out_and_the_rest_is_planned() {
         "{said:?}"
     );
     assert!(said[2].contains("it isn't Ready (NoSubnets)"), "{said:?}");
+}
+
+#[test]
+fn a_pool_that_makes_no_sense_says_where() {
+    let odd = pool("odd", "default", "").replace("spec: {template", "spec: {weight: -1, template");
+    let frozen = frozen(&[CATALOG.to_owned(), CLASS.to_owned(), odd]);
+    let why = frozen.snapshot.node_pools[0].left_out.as_deref();
+    assert_eq!(
+        why,
+        Some("spec.weight: expected a weight from 1 to 100"),
+        "{:?}",
+        said(&frozen)
+    );
 }
 
 #[test]
