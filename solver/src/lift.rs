@@ -201,6 +201,7 @@ fn unschedulable(problem: &Problem<'_>, packing: &Packing, queue: &mut Queue<'_>
         pod: snapshot.pods[pod].name.clone(),
         reasons,
         fix: None,
+        fix_search_cut_short: false,
     };
     refused.into_iter().map(named).collect()
 }

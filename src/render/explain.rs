@@ -12,7 +12,7 @@ use dovetail_solver::model::resources::{ResourceName, Resources};
 use serde::Serialize;
 
 use super::style::{BAD, FAINT, GOOD, Paint, STRONG, WARN, plain};
-use super::summary::{NO_FIX, share, type_of};
+use super::summary::{no_fix, share, type_of};
 use super::{Report, counted, dollars, table};
 
 /// What there is to say about a pod.
@@ -54,6 +54,9 @@ pub enum Verdict {
         /// The smallest change that would help.
         #[serde(skip_serializing_if = "Option::is_none")]
         fix: Option<String>,
+        /// Whether the search for one ended before all was tried.
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        fix_search_cut_short: bool,
     },
 }
 
@@ -105,11 +108,17 @@ fn refused(report: &Report<'_>, pod: &Pod) -> Option<Verdict> {
         .unschedulable
         .iter()
         .find(|refusal| refusal.pod == pod.name)?;
-    let Unschedulable { pod: _, reasons, fix } = refusal.clone();
+    let Unschedulable {
+        pod: _,
+        reasons,
+        fix,
+        fix_search_cut_short,
+    } = refusal.clone();
     Some(Verdict::Refused {
         reasons,
         nodes: node_refusals(report.snapshot, report.plan, pod),
         fix,
+        fix_search_cut_short,
     })
 }
 
@@ -194,7 +203,12 @@ pub fn render(explanation: &Explanation) -> String {
             besides(beside, &mut text);
         }
         Verdict::Launch(launch) => launch_text(launch, &mut text),
-        Verdict::Refused { reasons, nodes, fix } => {
+        Verdict::Refused {
+            reasons,
+            nodes,
+            fix,
+            fix_search_cut_short,
+        } => {
             line!(text, "{}", Paint(BAD.bold(), "It finds no place."));
             line!(text, "{}", Paint(FAINT, "  NodePools"));
             table::reasons(reasons, &mut text);
@@ -210,7 +224,10 @@ pub fn render(explanation: &Explanation) -> String {
                 None => line!(
                     text,
                     "{}",
-                    Paint(FAINT, &format!("There is no fix to propose: {NO_FIX}."))
+                    Paint(
+                        FAINT,
+                        &format!("There is no fix to propose: {}.", no_fix(*fix_search_cut_short))
+                    )
                 ),
             }
         }

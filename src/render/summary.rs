@@ -93,23 +93,37 @@ pub(crate) struct Refused<'a> {
     pub(crate) pods: Vec<&'a PodName>,
     pub(crate) reasons: &'a [Reason],
     pub(crate) fix: Option<&'a str>,
+    pub(crate) fix_search_cut_short: bool,
 }
 
 /// The most pods first.
 pub(crate) fn refused<'a>(snapshot: &Snapshot, plan: &'a PlanBody) -> Vec<Refused<'a>> {
-    type Key<'k> = (String, &'k [Reason], Option<&'k str>);
+    type Key<'k> = (String, &'k [Reason], Option<&'k str>, bool);
     let mut groups: BTreeMap<Key<'a>, Vec<&'a PodName>> = BTreeMap::new();
-    for Unschedulable { pod, reasons, fix } in &plan.unschedulable {
-        let key = (workload(snapshot, pod), reasons.as_slice(), fix.as_deref());
+    for Unschedulable {
+        pod,
+        reasons,
+        fix,
+        fix_search_cut_short,
+    } in &plan.unschedulable
+    {
+        let workload = workload(snapshot, pod);
+        let key = (
+            workload,
+            reasons.as_slice(),
+            fix.as_deref(),
+            *fix_search_cut_short,
+        );
         groups.entry(key).or_default().push(pod);
     }
     let mut groups: Vec<Refused<'_>> = groups
         .into_iter()
-        .map(|((workload, reasons, fix), pods)| Refused {
+        .map(|((workload, reasons, fix, fix_search_cut_short), pods)| Refused {
             workload,
             pods,
             reasons,
             fix,
+            fix_search_cut_short,
         })
         .collect();
     groups.sort_by_key(|group| std::cmp::Reverse(group.pods.len()));
@@ -150,7 +164,13 @@ pub(crate) fn node_counts(snapshot: &Snapshot, plan: &PlanBody) -> (usize, usize
 }
 
 /// Where no single change helps, or none was found among those that were tried.
-pub(crate) const NO_FIX: &str = "no single change was found that gives it a place";
+pub(crate) fn no_fix(is_cut_short: bool) -> &'static str {
+    if is_cut_short {
+        "no single change was found that gives it a place before the search was cut short"
+    } else {
+        "no single change was found that gives it a place"
+    }
+}
 
 /// Whether an estimate of spot prices can matter to this plan.
 pub(crate) fn uses_spot(plan: &PlanBody) -> bool {

@@ -9,7 +9,7 @@ use dovetail_solver::model::plan::{NodeAction, NodePlan, PlanBody};
 
 use super::style::{BAD, FAINT, GOOD, HEADING, Paint, STRONG, WARN, plain};
 use super::summary::{
-    LaunchGroup, NO_FIX, Refused, descent, launch_groups, node_counts, pending, proof, refused, uses_spot,
+    LaunchGroup, Refused, descent, launch_groups, no_fix, node_counts, pending, proof, refused, uses_spot,
 };
 use super::{Loudness, Origin, Report, counted, dollars, placements, thousands};
 
@@ -299,7 +299,7 @@ fn refused_group(group: &Refused<'_>, options: TableOptions, text: &mut String) 
     match group.fix {
         Some(fix) => line!(text, "    {} {}", Paint(GOOD.bold(), "fix:"), Paint(GOOD, fix)),
         None if group.reasons.is_empty() => {}
-        None => line!(text, "    {}", Paint(FAINT, NO_FIX)),
+        None => line!(text, "    {}", Paint(FAINT, no_fix(group.fix_search_cut_short))),
     }
 }
 

@@ -161,6 +161,7 @@ fn plan() -> PlanBody {
                 detail: "cpu: needs 64, at most 4".to_owned(),
             }],
             fix: None,
+            fix_search_cut_short: false,
         }],
         cost: CostSummary {
             before: dollars(178_500),

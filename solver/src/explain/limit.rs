@@ -4,7 +4,6 @@ use super::Trial;
 use super::change::{Change, Limited};
 use super::residual::type_of;
 use crate::model::explain::Constraint;
-use crate::model::name::NodePoolName;
 use crate::model::node_pool::NodePool;
 use crate::model::plan::PlanBody;
 use crate::model::resources::Amount;
@@ -14,18 +13,8 @@ const MOST_STEPS: usize = 6;
 
 /// The smallest figure of one limit that gives the group a place.
 pub(super) fn raised(trial: &mut Trial<'_>) -> Option<Change> {
-    let mut pools: Vec<&NodePoolName> = trial
-        .group
-        .reasons
-        .iter()
-        .filter(|reason| reason.constraint == Constraint::Limit)
-        .filter_map(|reason| reason.node_pool.as_ref())
-        .collect();
-    pools.dedup();
-    for name in pools {
-        let Some(pool) = trial.residual.node_pools.iter().find(|pool| pool.name == *name) else {
-            continue;
-        };
+    let pools: Vec<NodePool> = (trial.pools(&[Constraint::Limit]).into_iter().cloned()).collect();
+    for pool in &pools {
         let resources = pool
             .limits
             .resources
@@ -34,44 +23,68 @@ pub(super) fn raised(trial: &mut Trial<'_>) -> Option<Change> {
         let limits: Vec<Limited> = resources
             .chain(pool.limits.nodes.map(|_| Limited::Nodes))
             .collect();
-        for limited in limits {
-            if let Some(to) = smallest(trial, pool, &limited) {
-                return Some(Change::RaiseLimit {
-                    pool: pool.name.clone(),
-                    limited,
-                    to,
-                });
+        // One alone, or else all that the pool has.
+        let alone = limits.iter().map(|limited| vec![limited.clone()]);
+        let mut ways: Vec<Vec<Limited>> = alone.collect();
+        if limits.len() > 1 {
+            ways.push(limits);
+        }
+        for limits in ways {
+            if let Some(change) = smallest(trial, pool, &limits) {
+                return Some(change);
             }
         }
     }
     None
 }
 
-/// Without the limit, the cheapest plan says what is used; then below that, until no plan does with less.
-fn smallest(trial: &mut Trial<'_>, pool: &NodePool, limited: &Limited) -> Option<Amount> {
-    let lifted = Change::LiftLimit {
+/// Without the limits, the cheapest plan says what is used; then below that, until no plan does with less.
+fn smallest(trial: &mut Trial<'_>, pool: &NodePool, limits: &[Limited]) -> Option<Change> {
+    let plan = trial.places(&Change::LiftLimits {
         pool: pool.name.clone(),
-        limited: limited.clone(),
-    };
-    let plan = trial.places(&lifted)?;
+        limits: limits.to_vec(),
+    })?;
     // What is used must hold as a limit itself, whatever the plan without one did.
-    let mut to = used(trial, &plan, pool, limited);
+    let used = |trial: &Trial<'_>, plan: &PlanBody| -> Vec<Amount> {
+        let limits = limits.iter();
+        limits.map(|limited| used(trial, plan, pool, limited)).collect()
+    };
+    let mut figures = used(trial, &plan);
     let mut proven = None;
     for _ in 0..MOST_STEPS {
-        let raised = Change::RaiseLimit {
+        let figures_of = limits.iter().cloned().zip(figures.iter().copied());
+        let higher: Vec<(Limited, Amount)> = figures_of
+            .filter(|(limited, to)| *to > now(pool, limited))
+            .collect();
+        if higher.is_empty() {
+            break;
+        }
+        let raised = Change::RaiseLimits {
             pool: pool.name.clone(),
-            limited: limited.clone(),
-            to,
+            to: higher,
         };
         let Some(plan) = trial.places(&raised) else {
             break;
         };
-        proven = Some(to);
+        proven = Some(raised);
         // A plan that uses less than it may doesn't prove that it would be found under that limit: it's tried too.
-        let figure = used(trial, &plan, pool, limited);
-        to = figure.min(to.minus(Amount::new(1)));
+        let less = used(trial, &plan);
+        figures = if let [figure] = figures.as_slice() {
+            vec![less[0].min(figure.minus(Amount::new(1)))]
+        } else if less == figures {
+            break;
+        } else {
+            less
+        };
     }
     proven
+}
+
+fn now(pool: &NodePool, limited: &Limited) -> Amount {
+    match limited {
+        Limited::Nodes => Amount::new(pool.limits.nodes.unwrap_or(u64::MAX)),
+        Limited::Resource(name) => pool.limits.resources.get(name),
+    }
 }
 
 /// What the pool's nodes have together after a plan.

@@ -5,16 +5,24 @@
 //! fixes on every machine (the quota only guards against the unforeseen). Only single changes are tried: a pod that
 //! needs two gets none.
 //!
-//! In order of preference: a higher limit, a larger capacity reservation, one toleration, one more value of a requirement, one more label, and where
-//! a pod is only just too large, a smaller request.
+//! In order of preference: a higher limit; addresses of a subnet; a larger capacity reservation; what a NodePool admits, its labels, its minValues, a toleration, a policy; a rule
+//! of the pod about others relaxed; and where a pod is only just too large, a smaller request, of a DaemonSet's where that
+//! is what fills the node. Where the search ended before all of it was tried, the refusal says so.
 
 mod addresses;
+mod apply;
 mod candidates;
 mod change;
+mod figures;
 mod limit;
+mod neighbours;
+mod offers;
 mod refusal;
 mod reservation;
 mod residual;
+mod rules;
+mod words;
+mod world;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,8 +30,9 @@ use std::sync::Arc;
 pub use refusal::{NodeRefusal, node_refusals};
 
 use crate::check::check;
-use crate::model::explain::{Reason, Unschedulable};
-use crate::model::name::PodName;
+use crate::model::explain::{Constraint, Reason};
+use crate::model::name::{NodePoolName, PodName};
+use crate::model::node_pool::NodePool;
 use crate::model::plan::{Checked, Plan, PlanBody};
 use crate::model::pod::{Pod, PodPlace, PodSpec};
 use crate::model::snapshot::{Snapshot, SnapshotParts};
@@ -31,6 +40,7 @@ use crate::options::{Engine, PlanOptions};
 use crate::plan::PlanError;
 use crate::quota::Quota;
 use change::Change;
+use world::World;
 
 /// So many groups of refused pods are looked at: beyond them nobody reads.
 const MOST_GROUPS: usize = 40;
@@ -68,11 +78,15 @@ pub fn with_fixes(
         }
         crate::plan(changed, &options, quota).ok().map(Plan::into_body)
     };
-    let found = fixes(snapshot, &plan, only, &mut plan_again);
+    let residual = residual::after(snapshot, &plan);
+    let found = fixes(snapshot, &plan, &residual, only, &mut plan_again);
     let mut body = plan.into_body();
+    figures::add(snapshot, &World::of(&residual), &mut body);
     for refusal in &mut body.unschedulable {
-        if let Some(fix) = found.get(&refusal.pod) {
-            refusal.fix = Some(fix.clone());
+        match found.get(&refusal.pod) {
+            Some(Search::Found(fix)) => refusal.fix = Some(fix.clone()),
+            Some(Search::CutShort) => refusal.fix_search_cut_short = true,
+            None => {}
         }
     }
     check(snapshot, Plan::propose(body)).map_err(|failure| PlanError::Unsound {
@@ -80,89 +94,110 @@ pub fn with_fixes(
     })
 }
 
-/// A smallest fix for each pod that has one; `plan_again` plans a changed snapshot, `None` ends the search.
+/// What came of looking for a pod's fix.
+enum Search {
+    Found(String),
+    /// Nothing, and not all was tried.
+    CutShort,
+}
+
+/// What is found for each pod, those apart for which all was tried in vain; `plan_again` plans a changed snapshot, `None`
+/// ends the search.
 fn fixes(
     snapshot: &Snapshot,
     plan: &PlanBody,
+    residual: &SnapshotParts,
     only: Option<&PodName>,
     plan_again: &mut dyn FnMut(&Snapshot) -> Option<PlanBody>,
-) -> BTreeMap<PodName, String> {
+) -> BTreeMap<PodName, Search> {
     let mut found = BTreeMap::new();
-    let residual = residual::after(snapshot, plan);
     let mut groups = groups(snapshot, plan);
-    groups.retain(|group| only.is_none_or(|pod| group.pods.contains(&pod)));
+    if let Some(only) = only {
+        groups.retain(|group| group.pods.iter().any(|(pod, _)| *pod == only));
+    }
     let mut effort_left = MOST_EFFORT;
-    for group in groups.into_iter().take(MOST_GROUPS) {
+    for (at, group) in groups.iter().enumerate() {
         let mut trial = Trial {
-            residual: &residual,
-            group: &group,
-            plans_left: MOST_PLANS,
+            residual,
+            group,
+            plans_left: if at < MOST_GROUPS { MOST_PLANS } else { 0 },
             effort_left: &mut effort_left,
+            is_cut_short: at >= MOST_GROUPS,
             plan_again,
         };
-        if let Some(fix) = smallest(&mut trial) {
-            let text = fix.to_string();
-            found.extend(group.pods.iter().map(|pod| ((*pod).clone(), text.clone())));
-        }
+        let fix = if at < MOST_GROUPS {
+            smallest(&mut trial).map(|fix| fix.to_string())
+        } else {
+            None
+        };
+        let is_cut_short = trial.is_cut_short;
+        let search = || match &fix {
+            Some(fix) => Some(Search::Found(fix.clone())),
+            None => is_cut_short.then_some(Search::CutShort),
+        };
+        let pods = group.pods.iter();
+        found.extend(pods.filter_map(|(pod, _)| Some(((*pod).clone(), search()?))));
     }
     found
 }
 
-/// Refused pods with the same specification and the same reasons.
+/// Refused pods with the same specification and the same reasons; those of a gang together.
 struct Group<'a> {
-    spec: &'a PodSpec,
+    specs: Vec<&'a PodSpec>,
     reasons: &'a [Reason],
-    pods: Vec<&'a PodName>,
+    /// Which, and which specification each has.
+    pods: Vec<(&'a PodName, usize)>,
 }
 
 /// Namespace and name of a gang.
 type Gang<'a> = (&'a str, &'a str);
 
-impl<'a> Group<'a> {
-    fn gang(&self) -> Option<Gang<'a>> {
-        let gang = self.spec.rules.gang.as_ref()?;
-        Some((&self.pods.first()?.namespace, &gang.name))
-    }
-}
-
 fn groups<'a>(snapshot: &'a Snapshot, plan: &'a PlanBody) -> Vec<Group<'a>> {
-    let mut groups: BTreeMap<(&PodSpec, &[Reason]), Vec<&PodName>> = BTreeMap::new();
-    for Unschedulable { pod, reasons, fix: _ } in &plan.unschedulable {
+    type Key<'a> = (Option<Gang<'a>>, &'a [Reason]);
+    let mut groups: BTreeMap<Key<'a>, BTreeMap<&'a PodSpec, Vec<&'a PodName>>> = BTreeMap::new();
+    for refusal in &plan.unschedulable {
         // A DaemonSet's pod is bound to its node: no change to a NodePool gives it another.
-        if let Some(known) = snapshot.pod(pod).filter(|known| !known.is_daemon()) {
-            groups
-                .entry((&*known.spec, reasons.as_slice()))
-                .or_default()
-                .push(pod);
+        if let Some(known) = snapshot.pod(&refusal.pod).filter(|known| !known.is_daemon()) {
+            let gang = known.spec.rules.gang.as_ref();
+            let gang = gang.map(|gang| (known.name.namespace.as_str(), gang.name.as_str()));
+            let alike = groups.entry((gang, refusal.reasons.as_slice())).or_default();
+            alike.entry(&known.spec).or_default().push(&refusal.pod);
         }
     }
-    let mut groups: Vec<Group<'_>> = groups
-        .into_iter()
-        .map(|((spec, reasons), pods)| Group { spec, reasons, pods })
-        .collect();
-    let mut of_gang: BTreeMap<Gang<'_>, usize> = BTreeMap::new();
-    for gang in groups.iter().filter_map(Group::gang) {
-        *of_gang.entry(gang).or_default() += 1;
+    let mut split: Vec<Group<'_>> = Vec::new();
+    for ((gang, reasons), by_spec) in groups {
+        if gang.is_some() {
+            // Only what places all of its kinds places any of them.
+            split.push(group(reasons, by_spec.into_iter().collect()));
+        } else {
+            split.extend(by_spec.into_iter().map(|kind| group(reasons, vec![kind])));
+        }
     }
-    // What places one kind of a gang's pods places none of them.
-    groups.retain(|group| group.gang().is_none_or(|gang| of_gang[&gang] == 1));
-    groups.sort_by_key(|group| std::cmp::Reverse(group.pods.len()));
-    groups
+    split.sort_by_key(|group| std::cmp::Reverse(group.pods.len()));
+    split
+}
+
+fn group<'a>(reasons: &'a [Reason], kinds: Vec<(&'a PodSpec, Vec<&'a PodName>)>) -> Group<'a> {
+    let (specs, pods): (Vec<&PodSpec>, Vec<Vec<&PodName>>) = kinds.into_iter().unzip();
+    let pods = pods.into_iter().enumerate();
+    let pods = pods.flat_map(|(spec, pods)| pods.into_iter().map(move |pod| (pod, spec)));
+    Group {
+        specs,
+        reasons,
+        pods: pods.collect(),
+    }
 }
 
 fn smallest(trial: &mut Trial<'_>) -> Option<Change> {
-    if let Some(change) = limit::raised(trial).or_else(|| addresses::freed(trial)) {
-        return Some(change);
-    }
-    if let Some(change) = reservation::enlarged(trial) {
-        return Some(change);
-    }
-    for change in candidates::single_changes(trial.residual, trial.group.spec, trial.group.reasons) {
-        if trial.places(&change).is_some() {
-            return Some(change);
-        }
-    }
-    candidates::lower_request(trial)
+    let stages = [
+        limit::raised,
+        addresses::freed,
+        reservation::enlarged,
+        candidates::pool,
+        rules::relaxed,
+        candidates::smaller,
+    ];
+    stages.into_iter().find_map(|stage| stage(trial))
 }
 
 /// What a change is tried on, and how often still.
@@ -171,6 +206,8 @@ struct Trial<'a> {
     group: &'a Group<'a>,
     plans_left: usize,
     effort_left: &'a mut usize,
+    /// Whether something would have been tried and wasn't.
+    is_cut_short: bool,
     plan_again: &'a mut dyn FnMut(&Snapshot) -> Option<PlanBody>,
 }
 
@@ -181,23 +218,60 @@ impl Trial<'_> {
         self.residual.pods.len() + self.group.pods.len() + types
     }
 
+    /// Whether any pool gives a reason of these kinds; of a gang of several kinds of pods the reason is the gang's.
+    fn is_refused_by(&self, constraints: &[Constraint]) -> bool {
+        let is_named = |reason: &Reason| constraints.contains(&reason.constraint);
+        self.group.reasons.iter().any(is_named) || self.is_gang()
+    }
+
+    /// Whether the reason is that of a whole gang.
+    fn is_gang(&self) -> bool {
+        let mut reasons = self.group.reasons.iter();
+        reasons.any(|reason| reason.constraint == Constraint::Gang)
+    }
+
+    /// Pools that give a reason of these kinds.
+    fn pools(&self, constraints: &[Constraint]) -> Vec<&NodePool> {
+        let is_gang = self.is_gang();
+        let reasons = self.group.reasons.iter();
+        let named = reasons.filter(|reason| is_gang || constraints.contains(&reason.constraint));
+        let mut names: Vec<&NodePoolName> = named.filter_map(|reason| reason.node_pool.as_ref()).collect();
+        names.dedup();
+        let pools = &self.residual.node_pools;
+        let known = names
+            .into_iter()
+            .map(|name| pools.iter().find(|pool| pool.name == *name));
+        known.flatten().collect()
+    }
+
+    /// The first of these that places the whole group.
+    fn first(&mut self, changes: impl IntoIterator<Item = Change>) -> Option<Change> {
+        changes.into_iter().find(|change| self.places(change).is_some())
+    }
+
     /// The plan under a change, if it places the whole group.
     fn places(&mut self, change: &Change) -> Option<PlanBody> {
-        self.plans_left = self.plans_left.checked_sub(1)?;
-        *self.effort_left = self.effort_left.checked_sub(self.effort())?;
+        let effort = self.effort();
+        if self.plans_left == 0 || *self.effort_left < effort {
+            self.is_cut_short = true;
+            return None;
+        }
+        self.plans_left -= 1;
+        *self.effort_left -= effort;
         let mut parts = self.residual.clone();
-        let spec = Arc::new(self.group.spec.clone());
-        let pods = self.group.pods.iter().map(|name| Pod {
+        let mut specs: Vec<PodSpec> = self.group.specs.iter().map(|spec| (*spec).clone()).collect();
+        change.apply(&mut parts, &mut specs);
+        let specs: Vec<Arc<PodSpec>> = specs.into_iter().map(Arc::new).collect();
+        let pods = self.group.pods.iter().map(|(name, spec)| Pod {
             name: (*name).clone(),
-            spec: Arc::clone(&spec),
+            spec: Arc::clone(&specs[*spec]),
             place: PodPlace::Pending,
             created: None,
         });
-        let first = parts.pods.len();
         parts.pods.extend(pods);
-        change.apply(&mut parts, first);
         let snapshot = parts.freeze().ok()?;
-        let plan = (self.plan_again)(&snapshot)?;
-        plan.unschedulable.is_empty().then_some(plan)
+        let plan = (self.plan_again)(&snapshot);
+        self.is_cut_short |= plan.is_none();
+        plan.filter(|plan| plan.unschedulable.is_empty())
     }
 }

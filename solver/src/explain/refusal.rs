@@ -11,8 +11,12 @@ use crate::model::placement::names_accelerator;
 use crate::model::plan::PlanBody;
 use crate::model::pod::{Pod, PodSpec};
 use crate::model::resources::{Amount, ResourceName, Resources};
-use crate::model::snapshot::Snapshot;
+use crate::model::snapshot::{Snapshot, SnapshotParts};
 use crate::model::taint::first_untolerated;
+
+use super::neighbours::{Clash, Neighbours};
+use super::world::World;
+use super::{residual, words};
 
 /// How resources begin that say how many volumes may be attached to a node.
 const ATTACHMENTS: &str = "attachable-volumes-";
@@ -38,43 +42,76 @@ enum Refusal {
     Labels(String),
     Volume(String),
     Accelerator,
+    Impossible(Constraint, String),
+    Clash(Clash),
     Lacking(ResourceName),
+}
+
+/// Nodes with one refusal, what the best of them has left, and what is said of the first.
+#[derive(Default)]
+struct Alike {
+    nodes: Vec<NodeName>,
+    most: Amount,
+    of_first: String,
 }
 
 /// Every existing node that can't take the pod once the plan is done, the most numerous reason first. Nodes that
 /// could take it (the plan may have had a better use for them) are left out.
 #[must_use]
 pub fn node_refusals(snapshot: &Snapshot, plan: &PlanBody, pod: &Pod) -> Vec<NodeRefusal> {
-    let used = used(snapshot, plan);
-    let mut groups: BTreeMap<Refusal, (Vec<NodeName>, Amount)> = BTreeMap::new();
+    let after = residual::after(snapshot, plan);
+    let world = World::of(&after);
+    let neighbours = Neighbours::of(&world, pod);
+    let used = used(&after, pod);
+    let comes = coming(snapshot, plan);
+    let mut groups: BTreeMap<Refusal, Alike> = BTreeMap::new();
     for node in &snapshot.nodes {
         let mut free = node.allocatable.clone();
         if let Some(used) = used.get(&node.name) {
             free.subtract_all(used);
         }
-        if let Some(refusal) = refusal(snapshot, node, &free, pod) {
+        free.subtract_all(&neighbours.kept_for_daemons(node));
+        if let Some((refusal, of_first)) = refusal(snapshot, node, &free, pod, &neighbours) {
             let left = match &refusal {
                 Refusal::Lacking(resource) => free.get(resource),
-                Refusal::Closed(_)
-                | Refusal::Taint(_)
-                | Refusal::Labels(_)
-                | Refusal::Volume(_)
-                | Refusal::Accelerator => Amount::ZERO,
+                _ => Amount::ZERO,
             };
-            let (nodes, most) = groups.entry(refusal).or_default();
-            nodes.push(node.name.clone());
-            *most = left.max(*most);
+            let of_first = match (&refusal, comes.get(&node.name)) {
+                (Refusal::Lacking(_), Some(first)) => format!("the plan gives {first} room there"),
+                _ => of_first,
+            };
+            let alike = groups.entry(refusal).or_default();
+            if alike.of_first.is_empty() {
+                alike.of_first = of_first;
+            }
+            alike.nodes.push(node.name.clone());
+            alike.most = left.max(alike.most);
         }
     }
     let mut refusals: Vec<NodeRefusal> = groups
         .into_iter()
-        .map(|(refusal, (nodes, most))| told(&refusal, nodes, most, &pod.spec))
+        .map(|(refusal, alike)| told(&refusal, alike, &pod.spec))
         .collect();
     refusals.sort_by_key(|refusal| std::cmp::Reverse(refusal.nodes.len()));
     refusals
 }
 
-fn told(refusal: &Refusal, nodes: Vec<NodeName>, most: Amount, pod: &PodSpec) -> NodeRefusal {
+/// By node: the pod of the highest priority that the plan puts there, in words.
+fn coming<'a>(snapshot: &'a Snapshot, plan: &'a PlanBody) -> BTreeMap<&'a NodeName, String> {
+    let coming = plan.nodes.iter().filter_map(|node| {
+        let added = node.added.iter().filter_map(|name| snapshot.pod(name));
+        let first = added.max_by_key(|pod| (pod.spec.priority, std::cmp::Reverse(&pod.name)))?;
+        Some((&node.name, words::pod(first)))
+    });
+    coming.collect()
+}
+
+fn told(refusal: &Refusal, alike: Alike, pod: &PodSpec) -> NodeRefusal {
+    let Alike {
+        nodes,
+        most,
+        of_first,
+    } = alike;
     let (constraint, detail) = match refusal {
         Refusal::Closed(why) => (None, (*why).to_owned()),
         Refusal::Taint(taint) => (Some(Constraint::Taint), format!("{taint} is not tolerated")),
@@ -87,6 +124,11 @@ fn told(refusal: &Refusal, nodes: Vec<NodeName>, most: Amount, pod: &PodSpec) ->
             Some(Constraint::Policy),
             "a PackingPolicy keeps pods that ask for no accelerator off nodes that have one".to_owned(),
         ),
+        Refusal::Impossible(constraint, detail) => (Some(*constraint), detail.clone()),
+        Refusal::Clash(clash) => {
+            let (constraint, detail) = told_clash(clash);
+            (Some(constraint), detail)
+        }
         Refusal::Lacking(resource) => {
             let written = |amount: Amount| amount.display(resource.unit());
             let at_most = if nodes.len() > 1 { "at most " } else { "" };
@@ -100,6 +142,11 @@ fn told(refusal: &Refusal, nodes: Vec<NodeName>, most: Amount, pod: &PodSpec) ->
             (Some(constraint), detail)
         }
     };
+    let detail = match (of_first.is_empty(), nodes.as_slice()) {
+        (true, _) => detail,
+        (false, [first, _, ..]) => format!("{detail}; on {first}: {of_first}"),
+        (false, _) => format!("{detail}; {of_first}"),
+    };
     NodeRefusal {
         nodes,
         constraint,
@@ -107,24 +154,63 @@ fn told(refusal: &Refusal, nodes: Vec<NodeName>, most: Amount, pod: &PodSpec) ->
     }
 }
 
-/// What pods use on each existing node once the plan is done.
-fn used<'a>(snapshot: &'a Snapshot, plan: &'a PlanBody) -> BTreeMap<&'a NodeName, Resources> {
+fn told_clash(clash: &Clash) -> (Constraint, String) {
+    match clash {
+        Clash::Port(port) => (Constraint::HostPort, format!("port {port} is taken")),
+        Clash::Lonely(term) => (
+            Constraint::Affinity,
+            format!("required affinity {term}: none is near"),
+        ),
+        Clash::Near(key) => (
+            Constraint::AntiAffinity,
+            format!("{key}: its value has a pod that it can't be near"),
+        ),
+        Clash::NoLabel(key) => (
+            Constraint::Requirement,
+            format!("{key}: it has no such label, and a required rule of the pod reads it"),
+        ),
+        Clash::Crowded(said) => (Constraint::TopologySpread, said.clone()),
+    }
+}
+
+/// What pods use on each node once the plan is done, the pod in question apart.
+fn used<'a>(after: &'a SnapshotParts, but: &Pod) -> BTreeMap<&'a NodeName, Resources> {
     let mut used: BTreeMap<&NodeName, Resources> = BTreeMap::new();
-    for pod in &snapshot.pods {
+    for pod in after.pods.iter().filter(|pod| pod.name != but.name) {
         if let Some(node) = pod.node() {
             used.entry(node).or_default().add_all(&pod.spec.requests);
-        }
-    }
-    for node in &plan.nodes {
-        for pod in node.added.iter().filter_map(|name| snapshot.pod(name)) {
-            used.entry(&node.name).or_default().add_all(&pod.spec.requests);
         }
     }
     used
 }
 
-fn refusal(snapshot: &Snapshot, node: &Node, free: &Resources, pod: &Pod) -> Option<Refusal> {
+/// The first rule by which a node can't take the pod, and what is to be said of this node alone.
+fn refusal<'a>(
+    snapshot: &Snapshot,
+    node: &'a Node,
+    free: &Resources,
+    pod: &Pod,
+    neighbours: &Neighbours<'a>,
+) -> Option<(Refusal, String)> {
+    if let Some(refusal) = refusal_alone(snapshot, node, pod) {
+        return Some((refusal, String::new()));
+    }
+    if let Some((clash, who)) = neighbours.clash(node) {
+        return Some((Refusal::Clash(clash), who));
+    }
+    let lacking = pod.spec.requests.first_lacking(free)?;
+    Some((Refusal::Lacking(lacking.clone()), String::new()))
+}
+
+/// What a node refuses a pod by, whatever else is there.
+fn refusal_alone(snapshot: &Snapshot, node: &Node, pod: &Pod) -> Option<Refusal> {
     let (of_daemon_set, pod) = (pod.is_daemon(), &*pod.spec);
+    if let Some(impossible) = &pod.rules.impossible {
+        return Some(Refusal::Impossible(
+            impossible.constraint,
+            impossible.detail.clone(),
+        ));
+    }
     if node.deleting {
         return Some(Refusal::Closed("is being deleted"));
     }
@@ -155,7 +241,5 @@ fn refusal(snapshot: &Snapshot, node: &Node, free: &Resources, pod: &Pod) -> Opt
     if is_kept && node.has_accelerator() && !of_daemon_set && !names_accelerator(&pod.requests) {
         return Some(Refusal::Accelerator);
     }
-    pod.requests
-        .first_lacking(free)
-        .map(|lacking| Refusal::Lacking(lacking.clone()))
+    None
 }

@@ -78,4 +78,8 @@ pub struct Unschedulable {
     /// The smallest change that places it, verified by planning again; `None` when no single change does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fix: Option<String>,
+    /// Whether the search for one ended before all was tried that could have helped. A search for this pod alone goes
+    /// further.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub fix_search_cut_short: bool,
 }

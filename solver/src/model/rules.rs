@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::explain::Constraint;
 use super::requirement::{NodeSelectorTerm, NodeSelectorTerms};
+use super::resources::Resources;
 use super::selector::PodSelector;
 
 /// One topology spread constraint.
@@ -119,6 +120,23 @@ pub struct Impossible {
     pub constraint: Constraint,
     /// What is wrong, with names.
     pub detail: String,
+    /// What would make it possible, where that is one act and all else is well.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remedy: Option<Remedy>,
+}
+
+/// One act outside of the pod and the NodePools that would make a pod possible, and what the pod asks for then.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Remedy {
+    /// The act, in words.
+    pub what: String,
+    /// What the pod asks for then, beside what it asks for now.
+    #[serde(default)]
+    pub requests: Resources,
+    /// The volume that it has then, where not all nodes reach it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub volume: Option<Volume>,
 }
 
 /// All rules of a pod about more than a node's room, labels and taints.

@@ -142,6 +142,7 @@ impl<'a> Draft<'a> {
             pod: pod(self.snapshot, name).name.clone(),
             reasons: pools.map(reason).collect(),
             fix: None,
+            fix_search_cut_short: false,
         });
         self
     }

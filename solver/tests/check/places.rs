@@ -156,6 +156,7 @@ fn what_no_place_will_do_for_gets_none() {
             spec.rules.impossible = Some(Impossible {
                 constraint: Constraint::Volume,
                 detail: "claim data isn't there".to_owned(),
+                remedy: None,
             });
         })
         .freeze();

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use dovetail_solver::model::plan::{NodeAction, ProofKind};
 use dovetail_solver::model::resources::ResourceName;
 
-use super::super::summary::{NO_FIX, bound_is_known, node_counts, proof, refused, uses_spot};
+use super::super::summary::{bound_is_known, no_fix, node_counts, proof, refused, uses_spot};
 use super::super::{Loudness, Report, counted, dollars, percent, thousands};
 use super::packing::{Bar, Block, Part, existing, launches};
 use super::{css_percent, escape};
@@ -324,7 +324,11 @@ fn unplaced(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
                 out,
                 "<p class=\"faint\">there is no NodePool that could launch for it</p>"
             )?,
-            None => writeln!(out, "<p class=\"faint\">{NO_FIX}</p>")?,
+            None => writeln!(
+                out,
+                "<p class=\"faint\">{}</p>",
+                no_fix(group.fix_search_cut_short)
+            )?,
         }
         out.write_all(b"</li>\n")?;
     }

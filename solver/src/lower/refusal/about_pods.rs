@@ -261,6 +261,7 @@ mod tests {
             spec.rules.impossible = Some(Impossible {
                 constraint: Constraint::Volume,
                 detail: "claim data isn't there".to_owned(),
+                remedy: None,
             });
         };
         says(impossible, Constraint::Volume, "claim data");

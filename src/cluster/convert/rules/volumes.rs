@@ -8,9 +8,10 @@
 //! Sources: Kubernetes documentation, "Persistent Volumes", "Storage Classes", "Ephemeral Volumes", "Node-specific Volume
 //! Limits".
 
+mod remedy;
+
 use std::collections::{BTreeMap, BTreeSet};
 
-use dovetail_solver::model::explain::Constraint;
 use dovetail_solver::model::requirement::{
     NodeSelectorTerm as ModelTerm, NodeSelectorTerms, Requirements, ValueSet,
 };
@@ -24,6 +25,7 @@ use crate::cluster::index::Index;
 use crate::cluster::objects::meta::{Metadata, ObjectName};
 use crate::cluster::objects::pod::PodSpec;
 use crate::cluster::objects::storage::{Claim, ClaimSpec, PersistentVolume, StorageClass};
+use remedy::Refused;
 
 /// Marks the class of claims that name none; the second from before it was settled.
 const DEFAULT_CLASS: [&str; 2] = [
@@ -108,7 +110,8 @@ impl<'i> Storage<'i> {
         if !self.is_given {
             return found;
         }
-        let mut claims: Vec<Result<Wanted<'_>, String>> = Vec::new();
+        let mut claims: Vec<Result<Wanted<'_>, Refused>> = Vec::new();
+        let mut refused: Vec<Refused> = Vec::new();
         for volume in &spec.volumes {
             if let Some(claim) = &volume.persistent_volume_claim {
                 claims.push(self.existing(subject.namespace, &claim.claim_name));
@@ -128,14 +131,10 @@ impl<'i> Storage<'i> {
             match claim.and_then(|wanted| Ok((self.reach(&wanted)?, wanted.name))) {
                 Ok((_, name)) if !known.insert(name.clone()) => {}
                 Ok((reach, name)) => found.add(reach, name, &self.counted),
-                Err(detail) => {
-                    found.impossible.get_or_insert(Impossible {
-                        constraint: Constraint::Volume,
-                        detail,
-                    });
-                }
+                Err(one) => refused.push(one),
             }
         }
+        found.impossible = self.impossible(refused);
         found.volumes.sort();
         found
     }
@@ -144,10 +143,11 @@ impl<'i> Storage<'i> {
         self.index.referred(&ObjectName::new(namespace, name))
     }
 
-    fn existing(&self, namespace: &str, name: &str) -> Result<Wanted<'i>, String> {
-        let claim = self
-            .claim(namespace, name)
-            .ok_or_else(|| format!("persistent volume claim {name} doesn't exist"))?;
+    fn existing(&self, namespace: &str, name: &str) -> Result<Wanted<'i>, Refused> {
+        let claim = self.claim(namespace, name).ok_or_else(|| Refused {
+            detail: format!("persistent volume claim {name} doesn't exist"),
+            remedy: self.claim_to_make(namespace, name),
+        })?;
         usable(name, claim)?;
         Ok(Wanted {
             name: name.to_owned(),
@@ -186,7 +186,7 @@ impl<'i> Storage<'i> {
         }
     }
 
-    fn reach(&self, wanted: &Wanted<'_>) -> Result<Reach, String> {
+    fn reach(&self, wanted: &Wanted<'_>) -> Result<Reach, Refused> {
         let name = &wanted.name;
         let volume = &wanted.spec.volume_name;
         if !volume.is_empty() {
@@ -204,26 +204,42 @@ impl<'i> Storage<'i> {
             .or(self.default_class)
             .filter(|class| !class.is_empty())
         else {
-            return Err(format!(
-                "claim {name} isn't bound to a volume and has no storage class that could make one"
-            ));
+            return Err(Refused {
+                detail: format!(
+                    "claim {name} isn't bound to a volume and has no storage class that could make one"
+                ),
+                remedy: self.class_to_choose(),
+            });
         };
         let class: &StorageClass = self
             .index
             .referred(&ObjectName::new("", class_name))
-            .ok_or_else(|| format!("storage class {class_name} of claim {name} doesn't exist"))?;
+            .ok_or_else(|| Refused {
+                detail: format!("storage class {class_name} of claim {name} doesn't exist"),
+                remedy: Some((
+                    format!(
+                        "create StorageClass {class_name} with provisioner: {EBS_DRIVER} and volumeBindingMode: WaitForFirstConsumer"
+                    ),
+                    Reach {
+                        terms: None,
+                        driver: Some(EBS_DRIVER.to_owned()),
+                    },
+                )),
+            })?;
         if class.volume_binding_mode != "WaitForFirstConsumer" && !wanted.is_to_come {
-            return Err(format!(
-                "claim {name} isn't bound to a volume, and storage class {class_name} doesn't wait for a pod to bind it"
-            ));
+            let what =
+                format!("make StorageClass {class_name} anew with volumeBindingMode: WaitForFirstConsumer");
+            return Err(Refused {
+                detail: format!(
+                    "claim {name} isn't bound to a volume, and storage class {class_name} doesn't wait for a pod to bind it"
+                ),
+                remedy: (class.provisioner != BY_HAND).then(|| (what, made_by(class))),
+            });
         }
         if class.provisioner == BY_HAND {
-            return self.free(class_name, wanted);
+            return Ok(self.free(class_name, wanted)?);
         }
-        Ok(Reach {
-            terms: allowed(class),
-            driver: Some(migrated(&class.provisioner).to_owned()),
-        })
+        Ok(made_by(class))
     }
 
     /// The nodes that reach any volume of the class that nobody has and that is large enough.
@@ -300,6 +316,14 @@ fn terms_of(name: &str, volume: &PersistentVolume) -> Result<Option<NodeSelector
         term.expressions.add_all(&place);
     }
     Ok(Some(terms))
+}
+
+/// What reaches the volumes that a class makes.
+fn made_by(class: &StorageClass) -> Reach {
+    Reach {
+        terms: allowed(class),
+        driver: Some(migrated(&class.provisioner).to_owned()),
+    }
 }
 
 fn driver_of(volume: &PersistentVolume) -> Option<String> {
