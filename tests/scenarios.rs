@@ -48,6 +48,8 @@ struct Scenario {
     input: PathBuf,
     args: Vec<String>,
     expect: Value,
+    /// The fix that is expected, as edits and documents.
+    fixed: Value,
     wrong: Vec<String>,
 }
 
@@ -66,6 +68,7 @@ impl Scenario {
             input: folder().join(format!("{name}.yaml")),
             args: args.iter().map(|arg| arg.as_str().unwrap().to_owned()).collect(),
             expect: said["expect"].clone(),
+            fixed: said["fixed"].clone(),
             wrong: Vec::new(),
             name,
         }
@@ -117,6 +120,7 @@ impl Scenario {
         self.wrong.extend(verify::findings(&input, &plan));
         self.repeat(&plan);
         self.shuffle(&plan);
+        self.fix();
         self.compare(&without_work(plan));
         distance
     }
@@ -162,6 +166,28 @@ impl Scenario {
             Err(error) => self
                 .wrong
                 .push(format!("with the documents in another order it {error}")),
+        }
+    }
+
+    /// With the proposed fix made, the pods that it was proposed for have a place.
+    fn fix(&mut self) {
+        if self.fixed.is_null() {
+            return;
+        }
+        let mut text = std::fs::read_to_string(&self.input).unwrap();
+        text.push_str(self.fixed["documents"].as_str().unwrap_or_default());
+        let scratch = tempfile::Builder::new().suffix(".yaml").tempfile().unwrap();
+        std::fs::write(scratch.path(), text).unwrap();
+        let mut args = self.args.clone();
+        for edit in support::input::list(&self.fixed, "/set") {
+            args.extend(["--set".to_owned(), edit.as_str().unwrap().to_owned()]);
+        }
+        let planned = Run::plan(scratch.path(), &args).json();
+        let left = planned.map_or_else(|error| error, |plan| plan["unschedulable"].to_string());
+        let fixed = self.expect["fix"].as_object().unwrap();
+        for pod in fixed.keys().filter(|pod| left.contains(&format!("\"{pod}\""))) {
+            self.wrong
+                .push(format!("{pod} has no place although the fix is made: {left}"));
         }
     }
 

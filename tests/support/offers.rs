@@ -8,7 +8,7 @@ use super::machine::{
 };
 use super::numbers::{Sale, sales};
 use super::pods::Pod;
-use super::quantity::{Amounts, add, lacking};
+use super::quantity::{Amounts, add, amounts, lacking};
 use super::selection::{admits, untolerated};
 
 /// What the pods and DaemonSets ask for on this offer, or why it can't be.
@@ -118,4 +118,24 @@ pub(crate) fn offers_for(input: &Input, pool: &Value, pod: &Pod) -> Vec<Offer> {
         }
     }
     offers
+}
+
+/// Whether a policy keeps the pod off an offer.
+pub(crate) fn is_kept_from(input: &Input, pool: &Value, pod: &Pod, offer: &Offer) -> bool {
+    let size = allocatable(input, node_class(input, pool), &offer.instance_type);
+    let name = text(pool, "/metadata/name");
+    let mut policies = input.kind("PackingPolicy");
+    let keeps_off = |policy: &Value| {
+        let is_gpu = |amounts: &Amounts| amounts.contains_key("nvidia.com/gpu");
+        let off_accelerators = policy.pointer("/spec/placement/keepOffAccelerators");
+        let room = policy.pointer("/spec/headroom").map(amounts).unwrap_or_default();
+        let wanted = wanted_on(input, pool, offer, &[pod]).map(|mut wanted| {
+            add(&mut wanted, &room);
+            wanted
+        });
+        list(policy, "/spec/nodePools").iter().any(|named| named == name)
+            && (off_accelerators == Some(&Value::Bool(true)) && is_gpu(&size) && !is_gpu(&pod.requests)
+                || wanted.is_ok_and(|wanted| lacking(&wanted, &size).is_some()))
+    };
+    policies.any(keeps_off)
 }

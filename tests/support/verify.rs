@@ -10,7 +10,7 @@ use super::gangs::Gangs;
 use super::input::{Input, list, number, text};
 use super::machine::{Node, Offer, instance_type, node_labels};
 use super::numbers::Numbers;
-use super::offers::{offers_for, wanted_on};
+use super::offers::{is_kept_from, offers_for, wanted_on};
 use super::pods::{Pod, Pods, written};
 use super::pools::has_enough_values;
 use super::quantity::{Amounts, add, amounts, lacking, larger};
@@ -329,6 +329,7 @@ impl Judge<'_> {
                     self.within_limits(pool, offer)
                         && numbers.has_one_more(self.input, offer)
                         && addresses::are_left(self.input, self.plan, pool, offer)
+                        && !is_kept_from(self.input, pool, pod, offer)
                         && after.refusal_on_offer(name, pod, pool, offer).is_none()
                 }) {
                     findings.push(format!(

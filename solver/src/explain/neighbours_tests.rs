@@ -38,7 +38,11 @@ fn refused(edit: impl Fn(&mut PodSpec), nodes: &[&str], constraint: Constraint, 
     let refusals = refusals(edit);
     let found = refusals.iter().find(|one| one.constraint == Some(constraint));
     let found = found.unwrap_or_else(|| panic!("nothing is refused by {constraint}: {refusals:?}"));
-    let named: Vec<&str> = found.nodes.iter().map(|node| node.as_str()).collect();
+    let named: Vec<&str> = found
+        .nodes
+        .iter()
+        .map(crate::model::name::NodeName::as_str)
+        .collect();
     assert_eq!(named, nodes, "{}", found.detail);
     for word in words {
         assert!(found.detail.contains(word), "{}", found.detail);
