@@ -65,6 +65,8 @@ fn told(world: &World<'_>, took: &Took<'_>, pod: &Pod, reason: &Reason) -> Optio
             let by = took.of_pool(pool, world)?;
             Some(format!("{}; {by}", reason.detail))
         }
+        // Of a reservation the reason says itself how full it is, and launches of the same type may be of another.
+        Constraint::Capacity if reason.detail.contains("reservation") => None,
         Constraint::Capacity => {
             let by = took.of_types(&reason.detail)?;
             Some(format!("{}; {by}", reason.detail))

@@ -77,7 +77,9 @@ pub fn node_refusals(snapshot: &Snapshot, plan: &PlanBody, pod: &Pod) -> Vec<Nod
                 _ => Amount::ZERO,
             };
             let of_first = match (&refusal, comes.get(&node.name)) {
-                (Refusal::Lacking(_), Some(first)) => format!("the plan gives {first} room there"),
+                (Refusal::Lacking(_), Some((first, taken))) if would_fit(pod, &free, taken) => {
+                    format!("the plan gives {first} room there")
+                }
                 _ => of_first,
             };
             let alike = groups.entry(refusal).or_default();
@@ -96,12 +98,21 @@ pub fn node_refusals(snapshot: &Snapshot, plan: &PlanBody, pod: &Pod) -> Vec<Nod
     refusals
 }
 
-/// By node: the pod of the highest priority that the plan puts there, in words.
-fn coming<'a>(snapshot: &'a Snapshot, plan: &'a PlanBody) -> BTreeMap<&'a NodeName, String> {
+/// Whether what the plan gives to others on a node is what the pod lacks.
+fn would_fit(pod: &Pod, free: &Resources, taken: &Resources) -> bool {
+    let mut all = free.clone();
+    all.add_all(taken);
+    pod.spec.requests.first_lacking(&all).is_none()
+}
+
+/// By node: the pod of the highest priority that the plan puts there, in words, and what all of them ask for.
+fn coming<'a>(snapshot: &'a Snapshot, plan: &'a PlanBody) -> BTreeMap<&'a NodeName, (String, Resources)> {
     let coming = plan.nodes.iter().filter_map(|node| {
-        let added = node.added.iter().filter_map(|name| snapshot.pod(name));
-        let first = added.max_by_key(|pod| (pod.spec.priority, std::cmp::Reverse(&pod.name)))?;
-        Some((&node.name, words::pod(first)))
+        let added = || node.added.iter().filter_map(|name| snapshot.pod(name));
+        let first = added().max_by_key(|pod| (pod.spec.priority, std::cmp::Reverse(&pod.name)))?;
+        let mut taken = Resources::default();
+        added().for_each(|pod| taken.add_all(&pod.spec.requests));
+        Some((&node.name, (words::pod(first), taken)))
     });
     coming.collect()
 }
