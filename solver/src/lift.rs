@@ -5,6 +5,7 @@
 
 mod alternatives;
 pub(crate) mod gangs;
+pub(crate) mod static_pools;
 
 use std::collections::BTreeMap;
 

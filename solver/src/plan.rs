@@ -2,6 +2,7 @@
 //!
 //! Promises: the baseline always runs first, so there is always an answer; an engine whose plan fails the check costs
 //! nothing but itself; the same snapshot, options and work limit give the same plan to the byte, `work` apart.
+//! Static NodePools launch what they lack first; what follows sees that as nodes in flight.
 //! Where gangs can't all be placed whole, it climbs once more without those that don't fit.
 
 use thiserror::Error;
@@ -9,8 +10,8 @@ use thiserror::Error;
 use crate::check::{Violation, check};
 use crate::gangs;
 use crate::ladder::{Ladder, Rungs, cost};
-use crate::lift::lift;
-use crate::lower::rules::gang;
+use crate::lift::{self, lift};
+use crate::lower::rules::{gang, static_pools};
 use crate::lower::{Problem, lower_for};
 use crate::model::plan::{Checked, Gap, Plan, PlanBody, ProofKind, Stopped};
 use crate::model::snapshot::Snapshot;
@@ -55,6 +56,24 @@ pub fn plan(
 /// # Errors
 /// When no engine's plan passes the check.
 pub fn plan_with_memory(
+    snapshot: &Snapshot,
+    options: &PlanOptions,
+    quota: &dyn Quota,
+    memory: &mut Memory,
+) -> Result<Plan<Checked>, PlanError> {
+    let standing = static_pools::standing(snapshot);
+    let Some(with_standing) = static_pools::with(snapshot, &standing) else {
+        return for_pods(snapshot, options, quota, memory);
+    };
+    let plan = for_pods(&with_standing, options, quota, memory)?;
+    let body = lift::static_pools::launched(snapshot, &standing, plan.into_body());
+    check(snapshot, Plan::propose(body)).map_err(|failure| PlanError::Unsound {
+        violations: failure.violations,
+    })
+}
+
+/// What is launched for pods alone.
+fn for_pods(
     snapshot: &Snapshot,
     options: &PlanOptions,
     quota: &dyn Quota,

@@ -113,6 +113,7 @@ fn pods(launch: &Launch) -> String {
         .collect();
     let more = launch.pods.len().saturating_sub(SHOWN);
     match more {
+        _ if names.is_empty() => "for no pod: its NodePool is static".to_owned(),
         0 => format!("pods: {}", names.join(" ")),
         _ => format!("pods: {} and {more} more", names.join(" ")),
     }

@@ -13,7 +13,7 @@ use super::numbers::Numbers;
 use super::offers::{is_kept_from, offers_for, wanted_on};
 use super::pods::{Pod, Pods, written};
 use super::pools::has_enough_values;
-use super::quantity::{Amounts, add, amounts, lacking, larger};
+use super::quantity::{Amounts, add, amounts, lacking, larger, thousandths};
 use super::scheduler::After;
 use super::selection::{admits, untolerated};
 
@@ -52,6 +52,7 @@ pub(crate) fn judged(input: &Input, plan: &Value) -> (Vec<String>, Vec<String>) 
         );
     }
     judge.limits(&mut findings);
+    judge.static_pools(&mut findings);
     let before = Numbers::of(input, &judge.nodes);
     let numbers = Numbers::of(input, &judge.nodes).after(input, plan);
     findings.extend(numbers.findings(&before));
@@ -140,7 +141,7 @@ impl Judge<'_> {
             .iter()
             .filter_map(|name| self.pod(name))
             .collect();
-        if pods.is_empty() {
+        if pods.is_empty() && !is_static(pool) {
             findings.push("is for no pod".to_owned());
         }
         let mut last = 0.0;
@@ -178,6 +179,8 @@ impl Judge<'_> {
         let name = name.as_str().unwrap_or("");
         let heavier = self.input.kind("NodePool").find(|other| {
             weight(other) > weight(pool)
+                && !is_static(other)
+                && !is_static(pool)
                 && other.pointer("/spec/limits").is_none()
                 && offers_for(self.input, other, pod)
                     .iter()
@@ -188,7 +191,7 @@ impl Judge<'_> {
 
     /// Values of a label that a new node for the pod could have, limits apart.
     fn launchable(&self, pod: &Pod, key: &str) -> BTreeSet<String> {
-        let pools = self.input.kind("NodePool");
+        let pools = self.input.kind("NodePool").filter(|pool| !is_static(pool));
         let nodes = pools.flat_map(|pool| {
             let offers = offers_for(self.input, pool, pod);
             offers
@@ -301,6 +304,31 @@ impl Judge<'_> {
         }
     }
 
+    /// A static pool has as many nodes in the end as it wants, or as its limit on nodes admits.
+    fn static_pools(&self, findings: &mut Vec<String>) {
+        for pool in self.input.kind("NodePool").filter(|pool| is_static(pool)) {
+            let name = text(pool, "/metadata/name");
+            let own = || self.nodes.iter().filter(|node| node.pool() == name);
+            let (all, staying) = (own().count(), own().filter(|node| !node.deleting).count());
+            let launches = list(self.plan, "/launch").iter();
+            let launched = launches
+                .filter(|launch| text(launch, "/nodePool") == name)
+                .count();
+            let limit = pool.pointer("/spec/limits/nodes").map(thousandths);
+            let room = limit.map_or(usize::MAX, |limit| {
+                usize::try_from(limit / 1000).unwrap().saturating_sub(all)
+            });
+            let replicas = pool.pointer("/spec/replicas").map_or(0, thousandths) / 1000;
+            let replicas = usize::try_from(replicas).unwrap();
+            let lacks = replicas.saturating_sub(staying).min(room);
+            if launched != lacks {
+                findings.push(format!(
+                    "NodePool {name} lacks {lacks} nodes and launches {launched}"
+                ));
+            }
+        }
+    }
+
     /// Nobody is refused who could be placed as things stand after the plan.
     fn refusals(&self, after: &mut After<'_>, numbers: &Numbers, findings: &mut Vec<String>) {
         for refused in list(self.plan, "/unschedulable") {
@@ -320,7 +348,7 @@ impl Judge<'_> {
                     findings.push(format!("{name} is refused, but fits on node {}", node.name));
                 }
             }
-            for pool in self.input.kind("NodePool") {
+            for pool in self.input.kind("NodePool").filter(|pool| !is_static(pool)) {
                 let offers = offers_for(self.input, pool, pod);
                 if !has_enough_values(self.input, pool, &offers) {
                     continue;
@@ -350,6 +378,11 @@ impl Judge<'_> {
             .iter()
             .all(|(resource, limit)| used.get(resource).is_none_or(|used| used <= limit))
     }
+}
+
+/// Whether a pool keeps a number of nodes and launches for no pod.
+fn is_static(pool: &Value) -> bool {
+    pool.pointer("/spec/replicas").is_some()
 }
 
 /// Volumes that are attached are counted by the scheduler's filters, not as an amount.

@@ -33,6 +33,7 @@ mod prospect;
 mod requirements;
 mod resources;
 mod sites;
+mod static_pools;
 mod subnets;
 mod taints;
 mod topology;
@@ -85,6 +86,8 @@ pub enum Rule {
     Gang,
     /// A limit of a NodePool is exceeded.
     Limits,
+    /// A static NodePool launches another number of nodes than it lacks.
+    StaticPools,
     /// More addresses may be taken from a subnet than are free, or from one that isn't the node's.
     Subnets,
     /// An offer doesn't exist, isn't available, costs something else, or is used more often than it is there.
@@ -186,6 +189,7 @@ pub fn check(snapshot: &Snapshot, plan: Plan<Proposed>) -> Result<Plan<Checked>,
     impossible::check(&world, &placed, &mut found);
     gang::check(&world, &placed, &mut found);
     limits::check(&world, &launches, &mut found);
+    static_pools::check(&world, &launches, &mut found);
     subnets::check(&world, &launches, &mut found);
     money::check(&world, &plan, unmet, &mut found);
     honesty::check(&world, &plan, &mut found);

@@ -89,21 +89,14 @@ fn launches(ledger: &mut Ledger<'_, '_, '_>, plan: &PlanBody) -> Vec<Vec<usize>>
     let pools = &ledger.world.snapshot.node_pools;
     let mut in_launch = Vec::with_capacity(plan.launch.len());
     for (number, launch) in plan.launch.iter().enumerate() {
-        if launch.pods.is_empty() {
+        let pool = pools.binary_search_by(|pool| pool.name.cmp(&launch.node_pool));
+        let pool = pool.ok().map(|pool| &pools[pool]);
+        if launch.pods.is_empty() && pool.is_none_or(|pool| pool.replicas.is_none()) {
             ledger.wrong(format!("launch/{number}"), "is for no pod");
         }
-        let pool = pools.binary_search_by(|pool| pool.name.cmp(&launch.node_pool));
-        if let Ok(pool) = pool {
-            let name = &launch.node_pool;
-            let (replicas, left_out) = (&pools[pool].replicas, &pools[pool].left_out);
-            if replicas.is_some() {
-                let detail = format!("node pool {name} is static: it launches by its count");
-                ledger.wrong(format!("launch/{number}"), detail);
-            }
-            if let Some(why) = left_out {
-                let detail = format!("node pool {name} launches nothing: {why}");
-                ledger.wrong(format!("launch/{number}"), detail);
-            }
+        if let Some(why) = pool.and_then(|pool| pool.left_out.as_ref()) {
+            let detail = format!("node pool {} launches nothing: {why}", launch.node_pool);
+            ledger.wrong(format!("launch/{number}"), detail);
         }
         let mut pods = Vec::with_capacity(launch.pods.len());
         for name in &launch.pods {

@@ -23,7 +23,7 @@ pub(super) fn after(snapshot: &Snapshot, plan: &PlanBody) -> SnapshotParts {
         if let Some(node) = in_flight(snapshot, launch, name.clone()) {
             parts.nodes.push(node);
             places.extend(launch.pods.iter().map(|pod| (pod, name.clone())));
-            use_up(&mut parts, launch);
+            take_addresses(&mut parts, launch);
         }
     }
     let leaving: BTreeSet<&NodeName> = plan
@@ -125,23 +125,5 @@ fn take_addresses(parts: &mut SnapshotParts, launch: &Launch) {
     let named = (parts.subnets.iter_mut()).find(|subnet| launch.subnet.as_ref() == Some(&subnet.id));
     if let Some(subnet) = named {
         subnet.free_addresses = subnet.free_addresses.saturating_sub(need);
-    }
-}
-
-/// One fewer of an offer that is limited in number, in every node class that sees it, and of the addresses of its subnet.
-fn use_up(parts: &mut SnapshotParts, launch: &Launch) {
-    take_addresses(parts, launch);
-    let types = parts
-        .node_classes
-        .values_mut()
-        .flat_map(|class| &mut class.instance_types);
-    for instance_type in types.filter(|candidate| candidate.name == launch.instance_type) {
-        let offering = instance_type
-            .offerings
-            .iter_mut()
-            .find(|offering| is_of(offering, launch));
-        if let Some(limit) = offering.and_then(|offering| offering.limit.as_mut()) {
-            *limit = limit.saturating_sub(1);
-        }
     }
 }

@@ -98,7 +98,9 @@ impl<'a> PoolRefusals<'a> {
             return (Constraint::NodePool, why.clone());
         }
         if let Some(replicas) = pool.replicas {
-            let detail = format!("the pool is static (replicas {replicas}) and never launches for pods");
+            let detail = format!(
+                "the pool is static (replicas {replicas}): it launches up to that number and never for pods"
+            );
             return (Constraint::NodePool, detail);
         }
         if let Some(taint) = taints::refused_by(pool, spec) {

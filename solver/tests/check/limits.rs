@@ -278,14 +278,49 @@ fn what_stands_in_for_a_reservation_is_of_its_kind_and_nothing_for_a_capacity_bl
     assert_eq!(launched([block; 2], [false; 2], None), [Rule::Offerings]);
 }
 
+/// Two of three nodes of a static pool are there, one of them on its way out; so two are missing.
+fn static_pool(replicas: u64, limit: Option<u64>) -> Cluster {
+    let is_limited = limit.is_some();
+    let mut sold = machine("m", "2", "4Gi", "0.1");
+    for offering in &mut sold.offerings {
+        offering.available = is_limited || replicas < 9;
+    }
+    Cluster::new()
+        .instance_type(sold)
+        .pool_with("p", |pool| {
+            pool.replicas = Some(replicas);
+            pool.limits.nodes = limit;
+        })
+        .pool("q")
+        .node("n1", "p", "m", "zone-a")
+        .node_with("n2", "p", "m", "zone-a", |node| node.deleting = true)
+        .pods("x", 1, "1", "1Gi")
+}
+
 #[test]
-fn a_static_pool_launches_for_no_pod() {
-    let with = |cluster: Cluster| {
-        cluster
-            .pool_with("p", |pool| pool.replicas = Some(2))
-            .pods("x", 1, "1", "1Gi")
+fn a_static_pool_launches_what_it_lacks_and_no_more() {
+    let launched = |snapshot: &Snapshot, pods: &[&[&str]]| {
+        let mut draft = Draft::new(snapshot);
+        for pods in pods {
+            draft = draft.launch("p", &[("m", "zone-a", OnDemand), ("m", "zone-b", OnDemand)], pods);
+        }
+        if pods.iter().all(|pods| pods.is_empty()) {
+            draft = draft.on_node("n1", &["default/x-0"]);
+        }
+        broken(snapshot, draft.body())
     };
-    assert_eq!(labels::launches(with, &[]), [Rule::Placement]);
+    let (for_pod, empty): (&[&str], &[&str]) = (&["default/x-0"], &[]);
+    let three = static_pool(3, None).freeze();
+    assert_eq!(launched(&three, &[empty, for_pod]), []);
+    assert_eq!(launched(&three, &[empty, empty]), []);
+    assert_eq!(launched(&three, &[for_pod]), [Rule::StaticPools]);
+    assert_eq!(launched(&three, &[empty, empty, for_pod]), [Rule::StaticPools]);
+    let at_most_three = static_pool(3, Some(3)).freeze();
+    assert_eq!(launched(&at_most_three, &[empty]), []);
+    assert_eq!(launched(&at_most_three, &[]), [Rule::StaticPools]);
+    assert_eq!(launched(&at_most_three, &[empty, empty]), [Rule::Limits]);
+    let not_sold = static_pool(9, None).freeze();
+    assert_eq!(launched(&not_sold, &[]), [], "nothing can be had");
 }
 
 #[test]

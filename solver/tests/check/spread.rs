@@ -124,7 +124,7 @@ fn zones_that_nobody_could_launch_in_are_no_domains() {
     };
     assert_eq!(with_other(|_| {}), [Rule::TopologySpread]);
     assert_eq!(with_other(|pool| pool.taints = vec![taint("gpu", "")]), []);
-    assert_eq!(with_other(|pool| pool.replicas = Some(1)), []);
+    assert_eq!(with_other(|pool| pool.replicas = Some(0)), []);
     assert_eq!(
         with_other(|pool| pool.limits.nodes = Some(0)),
         [Rule::TopologySpread]

@@ -36,6 +36,9 @@ pub fn left_out(name: &str, node_class: NodeClassName, why: String) -> ModelPool
     }
 }
 
+/// Nodes that a static pool may keep: each that is missing is planned for, and no cluster has as many.
+const MOST_REPLICAS: u64 = 100_000;
+
 /// A NodePool in the model's words, launching from `node_class`.
 ///
 /// # Errors
@@ -78,9 +81,12 @@ pub fn node_pool(
         replicas: pool
             .spec
             .replicas
-            .map(u64::try_from)
+            .map(|replicas| {
+                let number = u64::try_from(replicas).ok();
+                number.filter(|number| *number <= MOST_REPLICAS).ok_or(())
+            })
             .transpose()
-            .map_err(|_| at("spec.replicas")("expected zero or more".to_owned()))?,
+            .map_err(|()| at("spec.replicas")(format!("expected from 0 to {MOST_REPLICAS}")))?,
         left_out: None,
     })
 }
@@ -394,7 +400,12 @@ mod tests {
         assert!(wrong(json!({"key": "a", "operator": "In"})).contains("at least one value"));
         assert!(wrong(json!({"key": "a", "operator": "Gt", "values": ["x"]})).contains("one integer"));
         assert!(wrong(json!({"key": "a", "operator": "Exists", "minValues": -1})).contains("minValues"));
-        let (path, _) = pool(json!({"limits": {"cpu": "-1"}}), template(&json!([]))).unwrap_err();
-        assert_eq!(path, "spec.limits");
+        for (spec, expected) in [
+            (json!({"limits": {"cpu": "-1"}}), "spec.limits"),
+            (json!({"replicas": 2_147_483_647}), "spec.replicas"),
+        ] {
+            let (path, _) = pool(spec, template(&json!([]))).unwrap_err();
+            assert_eq!(path, expected);
+        }
     }
 }

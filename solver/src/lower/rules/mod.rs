@@ -13,6 +13,7 @@ pub mod pod_affinity;
 pub mod preferences;
 pub mod requirements;
 pub mod resources;
+pub mod static_pools;
 pub mod subnets;
 pub mod taints;
 pub mod topology_spread;
