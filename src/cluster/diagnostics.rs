@@ -61,7 +61,7 @@ pub enum Reason {
     NotPlanned,
     /// Volumes of claims, where the input has nothing about storage.
     StorageMissing,
-    /// Pods on nodes that aren't in the input.
+    /// Nodes that aren't in the input: pods are on them, or a NodePool's status counts them.
     NodeMissing,
     /// A NodePool that launches nothing.
     NodePoolLeftOut,

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::input::{Input, Labels, full_name, labels, list, number, text};
 use super::numbers::all_sales;
 use super::pods::{Pod, Pods, template};
-use super::quantity::{Amounts, add, amounts, thousandths};
+use super::quantity::{Amounts, add, amounts, larger, thousandths};
 use super::selection::{admits, holds, untolerated};
 
 const GIB: i128 = 1 << 30;
@@ -307,7 +307,12 @@ impl Node {
     pub(crate) fn all(input: &Input) -> Vec<Self> {
         let mut nodes: Vec<Self> = input.kind("Node").map(Self::of_node).collect();
         let bare = |claim: &&Value| text(claim, "/status/nodeName").is_empty();
-        nodes.extend(input.kind("NodeClaim").filter(bare).map(Self::of_claim));
+        nodes.extend(
+            input
+                .kind("NodeClaim")
+                .filter(bare)
+                .map(|claim| Self::of_claim(input, claim)),
+        );
         nodes
     }
 
@@ -333,12 +338,37 @@ impl Node {
         }
     }
 
-    fn of_claim(document: &Value) -> Self {
-        Self {
+    fn of_claim(input: &Input, document: &Value) -> Self {
+        let mut node = Self {
             open: document.pointer("/metadata/deletionTimestamp").is_none(),
             taints: list(document, "/spec/taints").to_vec(),
             ..Self::of_node(document)
+        };
+        if node.capacity.is_empty() {
+            // One of its types comes: limits hold for the largest, pods fit the smallest.
+            let class = input
+                .named("EC2NodeClass", text(document, "/spec/nodeClassRef/name"))
+                .unwrap_or(&Value::Null);
+            let types = list(document, "/spec/requirements")
+                .iter()
+                .filter(|one| text(one, "/key") == "node.kubernetes.io/instance-type")
+                .flat_map(|one| list(one, "/values"))
+                .filter_map(Value::as_str);
+            for name in types {
+                let capacity = instance_type(input, name).and_then(|found| found.pointer("/capacity"));
+                node.capacity = larger(&node.capacity, &capacity.map(amounts).unwrap_or_default());
+                let allocatable = allocatable(input, class, name);
+                if node.allocatable.is_empty() {
+                    node.allocatable = allocatable;
+                } else {
+                    node.allocatable.retain(|name, amount| {
+                        *amount = allocatable.get(name).copied().unwrap_or(0).min(*amount);
+                        true
+                    });
+                }
+            }
         }
+        node
     }
 
     /// The NodePool it belongs to.

@@ -140,6 +140,17 @@ impl Machine<'_> {
         }))
     }
 
+    /// The NodePool that its labels name.
+    #[must_use]
+    pub fn node_pool(&self) -> Option<&str> {
+        let node = self.node.map(|(_, node)| &node.metadata.labels);
+        let claim = self.claim.and_then(|(_, claim)| claim.metadata.labels.as_ref());
+        let mut labels = node.into_iter().chain(claim);
+        labels
+            .find_map(|labels| labels.get(NODE_POOL_LABEL))
+            .map(String::as_str)
+    }
+
     /// Kind and name, for people.
     #[must_use]
     pub fn describe(&self) -> String {
@@ -254,7 +265,9 @@ impl Machine<'_> {
                 .and_then(|instance_type| size_of(instance_type, class))
         };
         let Some((_, node)) = self.node else {
-            return claimed.or_else(of_catalogue);
+            return claimed
+                .or_else(of_catalogue)
+                .or_else(|| self.size_to_come(size_of));
         };
         let mut capacity = node.status.capacity.offered();
         let mut allocatable = node.status.allocatable.offered();
@@ -272,6 +285,39 @@ impl Machine<'_> {
             capacity.clone_from(&allocatable);
         }
         Some((capacity, allocatable))
+    }
+
+    /// What a claim that isn't launched yet will have: the most of each resource that any of its instance types has, since
+    /// limits hold for whichever comes, and allocatable the least. Where it names none that is known, what it asks for.
+    fn size_to_come(&self, size_of: &SizeOf<'_>) -> Option<(Resources, Resources)> {
+        let (_, claim) = self.claim?;
+        let class = claim.spec.node_class_ref.name.as_str();
+        let required = requirements(&claim.spec.requirements).ok()?;
+        let types = required
+            .get(INSTANCE_TYPE_LABEL)
+            .and_then(|set| set.finite().cloned());
+        let types = types.unwrap_or_default();
+        let sizes = types
+            .iter()
+            .filter_map(|instance_type| size_of(instance_type, class));
+        let by_both = |(most, least): (Resources, Resources),
+                       (capacity, allocatable): (Resources, Resources)| {
+            let larger = capacity
+                .iter()
+                .map(|(name, amount)| (name.clone(), amount.max(most.get(name))));
+            let rest = most.iter().filter(|(name, _)| !capacity.contains(name));
+            let larger = larger
+                .chain(rest.map(|(name, amount)| (name.clone(), amount)))
+                .collect();
+            let smaller = allocatable
+                .iter()
+                .map(|(name, amount)| (name.clone(), amount.min(least.get(name))));
+            (larger, smaller.collect())
+        };
+        sizes.reduce(by_both).or_else(|| {
+            let asked = resources(&claim.spec.resources.requests).ok()?;
+            Some((asked.clone(), asked))
+        })
     }
 
     fn taints(&self, stage: NodeStage) -> Result<Vec<ModelTaint>, String> {

@@ -108,3 +108,61 @@ fn claims_stand_for_nodes_where_no_node_was_given() {
     );
     assert!(nodes[0].takes_pods());
 }
+
+#[test]
+fn a_claim_that_is_not_launched_counts_as_the_largest_of_its_types_and_has_room_as_the_smallest() {
+    let size_of = |instance_type: &str, class: &str| {
+        assert_eq!(class, "default");
+        let size = |cpu, gpu| {
+            let cpu = (ResourceName::Cpu, Amount::new(cpu));
+            let gpu = (ResourceName::from("nvidia.com/gpu"), Amount::new(gpu));
+            Resources::from_iter([cpu].into_iter().chain((gpu.1 > Amount::ZERO).then_some(gpu)))
+        };
+        match instance_type {
+            "small" => Some((size(2_000, 0), size(1_900, 0))),
+            "gpu" => Some((size(4_000, 1), size(3_900, 1))),
+            _ => None,
+        }
+    };
+    let sized = |requirement: &str, requests: &str| {
+        let claim = CLAIM
+            .replace(", node.kubernetes.io/instance-type: g5.xlarge", "")
+            .replace("{key: a, operator: Exists}", requirement)
+            .replace(
+                "  taints:",
+                &format!("  resources: {{requests: {{{requests}}}}}\n  taints:"),
+            );
+        let read = read_bytes("input", claim.as_bytes(), &[]).unwrap();
+        assert!(read.diagnostics.is_empty(), "{:?}", read.diagnostics);
+        let machine = machines(&read.index)[0];
+        let Converted::Node(node) = machine.convert(&size_of, true) else {
+            panic!("{claim}");
+        };
+        assert_eq!(
+            (machine.node_pool(), node.stage),
+            (Some("p"), NodeStage::InFlight)
+        );
+        (node.capacity.to_string(), node.allocatable.to_string())
+    };
+    let of =
+        |types: &str| format!("{{key: node.kubernetes.io/instance-type, operator: In, values: [{types}]}}");
+    let text = |capacity: &str, allocatable: &str| (capacity.to_owned(), allocatable.to_owned());
+    let both = text("cpu 4, nvidia.com/gpu 1", "cpu 1900m");
+    for types in ["small, gpu", "gpu, small", "gone, gpu, small"] {
+        let (capacity, allocatable) = sized(&of(types), "");
+        assert_eq!(capacity, both.0, "{types}");
+        assert_eq!(
+            allocatable.trim_end_matches(", nvidia.com/gpu 0"),
+            both.1,
+            "{types}"
+        );
+    }
+    let asked = text("cpu 3", "cpu 3");
+    assert_eq!(sized(&of("gone"), "cpu: 3"), asked);
+    assert_eq!(sized("{key: a, operator: Exists}", "cpu: 3"), asked);
+    assert_eq!(
+        sized("{key: a, operator: Exists}", ""),
+        text("", ""),
+        "one node all the same"
+    );
+}

@@ -56,6 +56,9 @@ pub(super) fn convert(
         for (path, message) in oddities(pool) {
             notes.push(about(Note::warning(Reason::Odd, message).path(path)));
         }
+        if let Some(message) = uncounted(&name.name, pool, machines) {
+            notes.push(about(Note::warning(Reason::NodeMissing, message).path("status")));
+        }
         let class = pool.spec.template.spec.node_class_ref.name.as_str();
         let overhead = policies
             .overhead
@@ -123,6 +126,21 @@ fn subnets(of_class: &BTreeSet<String>, catalogue: &Catalogue) -> BTreeSet<Subne
         .filter(|subnet| of_class.contains(&subnet.id))
         .map(|subnet| SubnetId::from(subnet.id.as_str()))
         .collect()
+}
+
+/// What limits and a static pool's number can't count: nodes of the status that the input doesn't have.
+fn uncounted(name: &str, pool: &api::NodePool, machines: &[Machine<'_>]) -> Option<String> {
+    if pool.spec.limits.is_empty() && pool.spec.replicas.is_none() {
+        return None;
+    }
+    let said = usize::try_from(pool.status.as_ref()?.nodes).ok()?;
+    let own = machines
+        .iter()
+        .filter(|machine| machine.node_pool() == Some(name))
+        .count();
+    (said > own).then(|| {
+        format!("it counts {said} nodes, {own} of them are in the input; limits and replicas count those alone (add its nodes and nodeclaims)")
+    })
 }
 
 /// Why a pool launches nothing.

@@ -414,3 +414,25 @@ fn a_gang_is_named_by_pods_templates_and_requests_alike() {
         .collect();
     assert_eq!(gangs, [("g", Some(2)), ("g", Some(2)), ("g", None)]);
 }
+
+#[test]
+fn a_status_that_counts_more_nodes_than_the_input_has_is_named_where_they_matter() {
+    let said_of = |spec: &str, nodes: u32| {
+        let more = format!("status: {{nodes: {nodes}}}\n");
+        let pool =
+            pool("default", "default", &more).replace("spec: {template", &format!("spec: {{{spec}template"));
+        let labelled =
+            node("n1", "c7i.large", "").replace("labels: {", "labels: {karpenter.sh/nodepool: default, ");
+        said(&frozen(&[CATALOG.to_owned(), CLASS.to_owned(), pool, labelled]))
+    };
+    let [note] = &said_of("limits: {cpu: 10}, ", 3)[..] else {
+        panic!("one note");
+    };
+    assert!(
+        note.contains("it counts 3 nodes, 1 of them are in the input"),
+        "{note}"
+    );
+    assert_eq!(said_of("replicas: 1, ", 2).len(), 1);
+    assert!(said_of("limits: {cpu: 10}, ", 1).is_empty());
+    assert!(said_of("", 3).is_empty(), "nothing counts them");
+}
