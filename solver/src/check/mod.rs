@@ -172,7 +172,7 @@ pub fn check(snapshot: &Snapshot, plan: Plan<Proposed>) -> Result<Plan<Checked>,
     offerings::check(&world, &launches, &meetings, &mut found);
     requirements::check(&world, &launches, &meetings, &placed, &mut found);
     labels::check(&world, &launches, &meetings, &mut found);
-    min_values::check(&world, &launches, &mut found);
+    min_values::check(&world, &plan, &launches, &mut found);
     taints::check(&world, &launches, &placed, &mut found);
     accelerators::check(&world, &launches, &placed, &mut found);
     resources::check(&world, &plan, &launches, &placed, &mut found);

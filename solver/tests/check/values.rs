@@ -2,7 +2,7 @@
 
 use super::*;
 
-use dovetail_solver::model::instance_type::{INSTANCE_TYPE_LABEL, ZONE_LABEL};
+use dovetail_solver::model::instance_type::{INSTANCE_TYPE_LABEL, InstanceType, ZONE_LABEL};
 use dovetail_solver::model::node_pool::MinValuesPolicy;
 use dovetail_solver::model::requirement::{Requirement, Requirements};
 
@@ -58,10 +58,64 @@ fn a_launch_and_its_alternatives_have_so_many_values_together() {
 }
 
 #[test]
-fn as_best_effort_fewer_are_no_fault() {
-    let mut parts = snapshot(FAMILY, 3);
-    parts.min_values_policy = MinValuesPolicy::BestEffort;
-    assert_eq!(launched(parts, &[("m.large", "zone-a", OnDemand)]), []);
+fn as_best_effort_fewer_are_a_fault_only_where_more_could_be_had() {
+    let best_effort = |key: &str, least: u32, edit: fn(&mut SnapshotParts)| {
+        let mut parts = snapshot(key, least);
+        parts.min_values_policy = MinValuesPolicy::BestEffort;
+        edit(&mut parts);
+        parts
+    };
+    let types = |parts: &mut SnapshotParts, edit: &dyn Fn(&mut InstanceType)| {
+        let class = parts.node_classes.values_mut().next().unwrap();
+        edit(&mut class.instance_types[0]);
+    };
+    let (c, m) = (("c.large", "zone-a", OnDemand), ("m.large", "zone-a", OnDemand));
+    assert_eq!(
+        launched(best_effort(FAMILY, 3, |_| {}), &[m, c]),
+        [],
+        "there are no three"
+    );
+    assert_eq!(
+        launched(best_effort(FAMILY, 3, |_| {}), &[m]),
+        [Rule::MinValues],
+        "c could be the second"
+    );
+    assert_eq!(launched(best_effort(FAMILY, 1, |_| {}), &[m]), []);
+    assert_eq!(
+        launched(best_effort(ZONE_LABEL, 2, |_| {}), &[m]),
+        [Rule::MinValues]
+    );
+    let too_small =
+        |parts: &mut SnapshotParts| types(parts, &|c| c.allocatable.set(ResourceName::Cpu, Amount::new(900)));
+    let mut parts = best_effort(FAMILY, 2, |_| {});
+    too_small(&mut parts);
+    assert_eq!(launched(parts, &[m]), [], "c doesn't hold the pod");
+    let mut parts = best_effort(FAMILY, 2, |_| {});
+    types(&mut parts, &|c| {
+        c.offerings
+            .iter_mut()
+            .for_each(|offering| offering.limit = Some(3));
+    });
+    assert_eq!(
+        launched(parts, &[m]),
+        [],
+        "what is limited in number needn't stand in"
+    );
+    let mut parts = best_effort(FAMILY, 2, |_| {});
+    types(&mut parts, &|c| {
+        c.capacity.set(ResourceName::Cpu, Amount::new(4_000));
+    });
+    parts.node_pools[0]
+        .limits
+        .resources
+        .set(ResourceName::Cpu, Amount::new(3_000));
+    assert_eq!(launched(parts, &[m]), [], "c would exceed the limit");
+    let pinned = best_effort(ZONE_LABEL, 2, |parts| {
+        let spec = std::sync::Arc::make_mut(&mut parts.pods[0].spec);
+        spec.node_selector
+            .insert(ZONE_LABEL.to_owned(), "zone-a".to_owned());
+    });
+    assert_eq!(launched(pinned, &[m]), [], "the pod is pinned to its zone");
 }
 
 #[test]
