@@ -25,6 +25,7 @@ use std::sync::Arc;
 use fixedbitset::FixedBitSet;
 use ndarray::Array2;
 
+use crate::model::instance_type::HOSTNAME_LABEL;
 use crate::model::pod::PodSpec;
 use crate::model::resources::{ResourceName, Resources};
 use crate::model::snapshot::Snapshot;
@@ -282,7 +283,8 @@ pub fn lower_for<'a>(
         wishes: Wishes::default(),
     };
     let views = Views::of(&problem.universe, &problem.groups);
-    let (kinds, supplies, has_lost) = kinds(&problem, &views);
+    let free = free_profiles(&problem, &grouping.matches);
+    let (kinds, supplies, has_lost) = kinds(&problem, &views, &free);
     problem.universe.has_every_choice &= !has_lost;
     add_kinds(&mut problem, kinds, supplies);
     let context = Context::new(&problem, standing, &grouping.matches, &problem.parts);
@@ -333,8 +335,22 @@ fn evaluate<'e>(
     (compatible, overhead)
 }
 
+/// Profiles of which no pod has a rule about the parts that nodes are of, or is selected by anybody's.
+fn free_profiles(problem: &Problem<'_>, matches: &[FixedBitSet]) -> FixedBitSet {
+    let mut free = FixedBitSet::with_capacity(problem.profiles.len());
+    free.insert_range(..);
+    for (group, matches) in problem.groups.iter().zip(matches) {
+        let rules = &problem.snapshot.pods[group.pods[0]].spec.rules;
+        let has_own = rules.topology_keys().any(|key| key != HOSTNAME_LABEL);
+        if has_own || !matches.is_clear() {
+            free.remove(group.profile);
+        }
+    }
+    free
+}
+
 /// The kinds worth launching, how many there are of each limited offer, and whether any lost room or profiles to companions.
-fn kinds(problem: &Problem<'_>, views: &Views<'_>) -> (Vec<Kind>, Vec<u64>, bool) {
+fn kinds(problem: &Problem<'_>, views: &Views<'_>, free: &FixedBitSet) -> (Vec<Kind>, Vec<u64>, bool) {
     let mut rooms: Vec<Option<Vec<u64>>> = Vec::with_capacity(problem.universe.bins.len());
     for bin in 0..problem.universe.bins.len() {
         let like_the_last = bin > 0
@@ -367,7 +383,7 @@ fn kinds(problem: &Problem<'_>, views: &Views<'_>) -> (Vec<Kind>, Vec<u64>, bool
             request: problem.request(at),
         })
         .collect();
-    let Outcome { kinds, has_lost } = min_values::keep(facts, merged, &demands);
+    let Outcome { kinds, has_lost } = min_values::keep(facts, merged, &demands, free);
     let kinds = prune::prune(kinds);
     (kinds, supplies.left, has_lost)
 }

@@ -6,15 +6,19 @@
 //! different profiles, and one more for each group of pods that would have no place otherwise. So a pod is left without a
 //! place by this rule only where too few values hold it alone.
 //!
-//! Companions have the same chosen labels and are of the same part: rules across nodes count them where their launch counts.
-//! Offers that are limited in number are no companions, since their number is booked for first choices.
+//! Companions have the same chosen labels, and for pods that rules across nodes concern they are of the same part, where
+//! their launch counts; for others they may be of any. What is reserved has companions of its kind of reservation. Offers
+//! that are limited in number are no companions, since their number is booked for first choices.
 
 use std::collections::{BTreeMap, BTreeSet};
+
+use fixedbitset::FixedBitSet;
 
 use crate::lower::prune::{Facts, Kind, prune};
 use crate::lower::universe::Universe;
 use crate::model::instance_type::INSTANCE_TYPE_LABEL;
 use crate::model::node_pool::{MinValuesPolicy, NodePool};
+use crate::model::offering::ReservationType;
 use crate::model::requirement::Labels;
 
 use super::{requirements, resources};
@@ -70,8 +74,10 @@ pub fn value<'u>(universe: &'u Universe<'_>, bin: usize, key: &str) -> Option<&'
 }
 
 /// Gives kinds of NodePools with minValues their companions, and drops those that can't have enough.
+///
+/// `free` are the profiles whose pods no rule across nodes concerns.
 #[must_use]
-pub fn keep(facts: Facts<'_>, kinds: Vec<Kind>, demands: &[Demand<'_>]) -> Outcome {
+pub fn keep(facts: Facts<'_>, kinds: Vec<Kind>, demands: &[Demand<'_>], free: &FixedBitSet) -> Outcome {
     let snapshot = facts.universe.snapshot;
     let mut outcome = Outcome {
         kinds,
@@ -80,15 +86,39 @@ pub fn keep(facts: Facts<'_>, kinds: Vec<Kind>, demands: &[Demand<'_>]) -> Outco
     for (at, pool) in snapshot.node_pools.iter().enumerate() {
         let wanted = wanted(snapshot.min_values_policy, pool);
         if !wanted.is_empty() {
-            let (own, others) = outcome.kinds.into_iter().partition(|kind| kind.pool == at);
-            let mut chooser = Chooser::new(facts.universe, own, &wanted);
-            let with_companions = chooser.keep(demands);
+            let (own, others): (Vec<Kind>, _) = outcome.kinds.into_iter().partition(|kind| kind.pool == at);
             outcome.kinds = others;
-            outcome.kinds.extend(with_companions);
-            outcome.has_lost |= chooser.has_lost;
+            let parts: BTreeSet<usize> = own.iter().map(|kind| kind.part).collect();
+            let mut scopes = vec![(own.clone(), Scope::Part)];
+            if parts.len() > 1 {
+                scopes.push((for_profiles(own, free), Scope::Everywhere));
+            }
+            for (kinds, scope) in scopes {
+                let mut chooser = Chooser::new(facts.universe, kinds, &wanted, scope, free);
+                outcome.kinds.extend(chooser.keep(demands));
+                outcome.has_lost |= chooser.has_lost;
+            }
         }
     }
     outcome
+}
+
+/// The kinds for some profiles alone, as far as they are for any of them.
+fn for_profiles(mut kinds: Vec<Kind>, some: &FixedBitSet) -> Vec<Kind> {
+    for kind in &mut kinds {
+        kind.profiles.intersect_with(some);
+    }
+    kinds.retain(|kind| !kind.profiles.is_clear());
+    kinds
+}
+
+/// Where companions may be.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Scope {
+    /// In the part of their kind.
+    Part,
+    /// Anywhere.
+    Everywhere,
 }
 
 /// A bin that may be a companion.
@@ -99,8 +129,12 @@ struct Candidate {
     values: Vec<Option<usize>>,
 }
 
-/// Where companions may come from: the part, and the labels that were chosen.
-type Place<'u> = (usize, &'u Labels);
+/// Where companions may come from: the part if that matters, the labels that were chosen, and what can be bought in one request
+/// with it, where it is reserved.
+type Place<'u> = (Option<usize>, &'u Labels, Option<Reserved<'u>>);
+
+/// Type of the reservation, whether it is interruptible, and a capacity block's id.
+type Reserved<'u> = (ReservationType, bool, Option<&'u str>);
 
 /// Candidates of a place in other orders than by cost.
 struct Orders {
@@ -143,6 +177,9 @@ struct Chooser<'u> {
     values: BTreeMap<usize, Vec<Option<usize>>>,
     /// By key: how many different values.
     needs: Vec<usize>,
+    scope: Scope,
+    /// Profiles that have kinds with companions of any part beside these.
+    free: &'u FixedBitSet,
     has_lost: bool,
 }
 
@@ -182,7 +219,13 @@ impl Values {
 }
 
 impl<'u> Chooser<'u> {
-    fn new(universe: &'u Universe<'u>, kinds: Vec<Kind>, wanted: &[(&str, usize)]) -> Self {
+    fn new(
+        universe: &'u Universe<'u>,
+        kinds: Vec<Kind>,
+        wanted: &[(&str, usize)],
+        scope: Scope,
+        free: &'u FixedBitSet,
+    ) -> Self {
         let mut known: BTreeMap<(usize, &str), usize> = BTreeMap::new();
         let mut candidates: BTreeMap<Place<'u>, Vec<Candidate>> = BTreeMap::new();
         let mut values_of: BTreeMap<usize, Vec<Option<usize>>> = BTreeMap::new();
@@ -201,7 +244,7 @@ impl<'u> Chooser<'u> {
                     .collect();
                 values_of.insert(*bin, values.clone());
                 if seen.insert(values.clone()) {
-                    let place = place(universe, &kinds[kind], *bin);
+                    let place = place(universe, scope, &kinds[kind], *bin);
                     candidates.entry(place).or_default().push(Candidate {
                         kind,
                         bin: *bin,
@@ -217,6 +260,8 @@ impl<'u> Chooser<'u> {
             orders: BTreeMap::new(),
             values: values_of,
             needs: wanted.iter().map(|(_, least)| *least).collect(),
+            scope,
+            free,
             has_lost: false,
         }
     }
@@ -270,7 +315,8 @@ impl<'u> Chooser<'u> {
                 for hopeless in of_profiles.keys() {
                     let profiles = &mut self.kinds[candidate.kind].profiles;
                     // Where no row counts its pods, companions of another place would have done.
-                    self.has_lost |= several_places && profiles.contains(*hopeless);
+                    let is_settled = self.scope == Scope::Part && self.free.contains(*hopeless);
+                    self.has_lost |= several_places && !is_settled && profiles.contains(*hopeless);
                     profiles.remove(*hopeless);
                 }
             }
@@ -284,7 +330,10 @@ impl<'u> Chooser<'u> {
         let Some((candidates, own)) = self.beside(kind) else {
             return;
         };
-        let key = kind.bins.first().map(|bin| place(self.universe, kind, *bin));
+        let key = kind
+            .bins
+            .first()
+            .map(|bin| place(self.universe, self.scope, kind, *bin));
         let Some(orders) = key
             .and_then(|key| self.orders.get(&key))
             .filter(|_| !own.is_enough(&self.needs))
@@ -356,7 +405,9 @@ impl<'u> Chooser<'u> {
     /// What may stand in for a kind, and its own values.
     fn beside(&self, kind: &Kind) -> Option<(&[Candidate], Values)> {
         let bin = *kind.bins.first()?;
-        let candidates = self.candidates.get(&place(self.universe, kind, bin))?;
+        let candidates = self
+            .candidates
+            .get(&place(self.universe, self.scope, kind, bin))?;
         let values = Values::of(self.values.get(&bin)?);
         Some((candidates, values))
     }
@@ -421,8 +472,14 @@ impl<'u> Chooser<'u> {
     }
 }
 
-fn place<'u>(universe: &'u Universe<'_>, kind: &Kind, bin: usize) -> Place<'u> {
-    (kind.part, &universe.variants[universe.shape(bin).variant])
+fn place<'u>(universe: &'u Universe<'_>, scope: Scope, kind: &Kind, bin: usize) -> Place<'u> {
+    let part = (scope == Scope::Part).then_some(kind.part);
+    let reserved = universe.offering(bin).reservation.as_ref().map(|reservation| {
+        let is_block = reservation.kind == ReservationType::CapacityBlock;
+        let id = is_block.then_some(reservation.id.as_str());
+        (reservation.kind, reservation.interruptible, id)
+    });
+    (part, &universe.variants[universe.shape(bin).variant], reserved)
 }
 
 /// Thousandths of a kind's room and profiles that a companion leaves, summed over resources.

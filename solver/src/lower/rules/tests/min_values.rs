@@ -3,8 +3,9 @@
 use super::*;
 
 use crate::model::explain::Constraint;
-use crate::model::instance_type::InstanceType;
+use crate::model::instance_type::{INSTANCE_TYPE_LABEL, InstanceType};
 use crate::model::node_pool::MinValuesPolicy;
+use crate::model::offering::{CapacityType, Offering, Reservation, ReservationType};
 use crate::model::requirement::{Requirement, Requirements};
 use crate::options::PlanOptions;
 use crate::quota::Unlimited;
@@ -141,4 +142,67 @@ fn limits_are_kept_for_the_largest_companion() {
     let plan = crate::plan(&snapshot, &PlanOptions::default(), &Unlimited).unwrap();
     assert_eq!((plan.launch.len(), plan.unschedulable.len()), (1, 1));
     assert_eq!(plan.unschedulable[0].reasons[0].constraint, Constraint::Limit);
+}
+
+/// Three zones are wanted, and pods of one app are spread over zones: those of the other may launch all the same, from any zone
+/// with the others standing in, and those that are spread can't.
+#[test]
+fn pods_that_no_rule_concerns_have_companions_in_other_zones() {
+    let snapshot = asking(&[machine("m", "4", "16Gi", "0.1")], ZONE_LABEL, 2)
+        .pods("plain", 2, "3", "1Gi")
+        .pods_with("web", 1, "3", "1Gi", |spec| {
+            app(spec, "web");
+            spread(spec, ZONE_LABEL, 1, "web");
+        })
+        .freeze();
+    let plan = crate::plan(&snapshot, &PlanOptions::default(), &Unlimited).unwrap();
+    assert_eq!(plan.launch.len(), 2);
+    for launch in &plan.launch {
+        let zones: std::collections::BTreeSet<_> = launch
+            .alternatives
+            .iter()
+            .map(|other| &other.zone)
+            .chain([&launch.zone])
+            .collect();
+        assert!(
+            zones.len() >= 2 && launch.pods[0].name.starts_with("plain"),
+            "{launch:?}"
+        );
+    }
+    let [refused] = plan.unschedulable.as_slice() else {
+        panic!("{:?}", plan.unschedulable);
+    };
+    assert!(refused.pod.name.starts_with("web"));
+}
+
+/// An on-demand node can't stand in for a reserved one, nor one reservation for another kind of them.
+#[test]
+fn what_is_reserved_has_companions_of_its_kind() {
+    let reserved = |kinds: [ReservationType; 2]| {
+        let types = ["a", "b"].into_iter().zip(kinds).map(|(name, kind)| {
+            let mut machine = machine(name, "4", "16Gi", "0.1");
+            machine.offerings.truncate(1);
+            let offering = Offering {
+                capacity_type: CapacityType::Reserved,
+                price: crate::model::money::Price::from_micros(1),
+                reservation: Some(Reservation {
+                    kind,
+                    ..Reservation::plain(format!("cr-{name}"))
+                }),
+                ..machine.offerings[0].clone()
+            };
+            machine.offerings.push(offering);
+            machine
+        });
+        let types: Vec<InstanceType> = types.collect();
+        let snapshot = asking(&types, INSTANCE_TYPE_LABEL, 2)
+            .pods("x", 1, "3", "1Gi")
+            .freeze();
+        let plan = crate::plan(&snapshot, &PlanOptions::default(), &Unlimited).unwrap();
+        plan.launch[0].capacity_type
+    };
+    let (plain, block) = (ReservationType::Default, ReservationType::CapacityBlock);
+    assert_eq!(reserved([plain; 2]), CapacityType::Reserved);
+    assert_eq!(reserved([plain, block]), CapacityType::OnDemand);
+    assert_eq!(reserved([block; 2]), CapacityType::OnDemand);
 }
