@@ -228,6 +228,7 @@ impl<'a> Ladder<'a> {
         self.effort.reserve(self.judging * CHECKS);
         match judged {
             Ok(body) => {
+                self.work.recounted += usize::from(body.cost.recounted != Cost::ZERO);
                 self.incumbents.push(packing);
                 self.best_rating = Some(rating);
                 self.body = Some(body);

@@ -15,11 +15,13 @@ use crate::lower::rules::offerings::Shared;
 use crate::lower::rules::{subnets, volumes};
 use crate::model::explain::{Constraint, Reason, Unschedulable};
 use crate::model::money::Cost;
+use crate::model::name::NodePoolName;
+use crate::model::objective::Terms;
 use crate::model::plan::{CostSummary, Launch, Move, NodeAction, NodePlan, PlanBody};
 use crate::model::pod::PodPlace;
 use crate::model::snapshot::Snapshot;
-use crate::pack::side::unmet::unmet;
-use crate::pack::{Filling, Packing};
+use crate::pack::side::unmet;
+use crate::pack::{Filling, Packing, stranding};
 
 use alternatives::Lifter;
 
@@ -38,7 +40,13 @@ pub(crate) fn lift(problem: &Problem<'_>, packing: &Packing) -> PlanBody {
         nodes,
         ..PlanBody::default()
     };
-    body.cost = cost(problem.snapshot, &body, unmet(problem, packing));
+    let soft = Terms {
+        preference: micros(unmet::preferences(problem, packing)),
+        fragmentation: micros(stranding::of(problem, packing)),
+        zone_imbalance: micros(unmet::imbalances(problem, packing)),
+        ..Terms::default()
+    };
+    body.cost = cost(problem.snapshot, &body, soft);
     body
 }
 
@@ -278,32 +286,35 @@ fn free_addresses(problem: &Problem<'_>, packing: &Packing) -> Vec<u64> {
     free
 }
 
-/// `unmet` is what isn't as wished, in micro-dollars per hour.
-fn cost(snapshot: &Snapshot, body: &PlanBody, unmet: u64) -> CostSummary {
+fn micros(micros: u64) -> Cost {
+    Cost::from_micros(i64::try_from(micros).unwrap_or(i64::MAX))
+}
+
+/// `soft` has the terms that depend on more than single nodes.
+fn cost(snapshot: &Snapshot, body: &PlanBody, soft: Terms) -> CostSummary {
     let staying = || snapshot.nodes.iter().filter(|node| !node.deleting);
     let launched: Cost = body.launch.iter().map(|launch| launch.price.cost()).sum();
-    let after = staying().map(|node| node.price.cost()).sum::<Cost>() + launched;
-    let weights = &snapshot.objective;
-    let nodes: Cost = staying()
-        .map(|node| {
-            weights.weights(node.node_pool.as_ref()).node(node.price) + snapshot.interruptions_of(node)
-        })
-        .sum();
-    let launches: Cost = body
-        .launch
-        .iter()
-        .map(|launch| {
-            let pool = Some(&launch.node_pool);
-            let bought_as = Some(launch.capacity_type);
-            weights.weights(pool).node(launch.price)
-                + snapshot.interruptions(pool, launch.instance_type.as_str(), bought_as)
-        })
-        .sum();
+    let weights = |pool: Option<&NodePoolName>| snapshot.objective.weights(pool);
+    let mut terms = soft;
+    for node in staying() {
+        let weights = weights(node.node_pool.as_ref());
+        terms.price += weights.scaled(node.price);
+        terms.node_hour += weights.node_hour.cost();
+        terms.interruption += snapshot.interruptions_of(node);
+    }
+    for launch in &body.launch {
+        let pool = Some(&launch.node_pool);
+        let bought_as = Some(launch.capacity_type);
+        terms.price += weights(pool).scaled(launch.price);
+        terms.node_hour += weights(pool).node_hour.cost();
+        terms.interruption += snapshot.interruptions(pool, launch.instance_type.as_str(), bought_as);
+    }
     CostSummary {
         before: snapshot.nodes.iter().map(|node| node.price.cost()).sum(),
-        after,
+        after: staying().map(|node| node.price.cost()).sum::<Cost>() + launched,
         launched,
-        objective: nodes + launches + Cost::from_micros(i64::try_from(unmet).unwrap_or(i64::MAX)),
+        objective: terms.sum(),
+        terms,
         ..CostSummary::default()
     }
 }

@@ -13,6 +13,7 @@ use crate::ladder::{Ladder, Rungs, cost};
 use crate::lift::{self, lift};
 use crate::lower::rules::{gang, static_pools};
 use crate::lower::{Problem, lower_for};
+use crate::model::money::Cost;
 use crate::model::plan::{Checked, Gap, Plan, PlanBody, ProofKind, Stopped};
 use crate::model::snapshot::Snapshot;
 use crate::options::PlanOptions;
@@ -180,10 +181,13 @@ pub(crate) fn judged(
 fn prove(body: &mut PlanBody, problem: &Problem<'_>, packing: &Packing, bound: u64, options: &PlanOptions) {
     let launched = packing.objective(problem);
     debug_assert!(bound <= launched, "the bound holds for every packing");
-    let kept = body.cost.objective - cost(launched);
-    body.cost.lower_bound = kept + cost(bound);
+    // What the check counted otherwise is no part of what the bound is about.
+    let kept = body.cost.objective - body.cost.recounted - cost(launched);
+    body.cost.lower_bound = (kept + cost(bound)).min(body.cost.objective);
     body.cost.gap = Gap::between(body.cost.objective, body.cost.lower_bound);
-    body.proof.kind = if body.cost.objective == body.cost.lower_bound {
+    body.proof.kind = if body.cost.recounted != Cost::ZERO {
+        ProofKind::Heuristic
+    } else if body.cost.objective == body.cost.lower_bound {
         ProofKind::Optimal
     } else if bound > 0 && body.cost.gap <= options.gap {
         ProofKind::WithinGap

@@ -1,9 +1,14 @@
-//! Scarce room goes to higher priority first, whatever the pods' sizes and rules, by every engine.
+//! Scarce room goes to higher priority first, whatever the pods' sizes and rules, by every engine; and a planner that counts
+//! wrongly what is only weighed still has a plan.
 
+use crate::lower::lower;
 use crate::model::instance_type::{HOSTNAME_LABEL, ZONE_LABEL};
+use crate::model::plan::ProofKind;
 use crate::model::pod::PodSpec;
 use crate::model::resources::{Amount, ResourceName};
-use crate::testing::build::{Cluster, machine};
+use crate::model::taint::{Taint, TaintEffect};
+use crate::pack::memory::Memory;
+use crate::testing::build::{Cluster, machine, taint};
 use crate::testing::rules::{affinity, anti_affinity, app, spread};
 use crate::{Engine, PlanOptions, Unlimited, plan};
 
@@ -99,5 +104,39 @@ fn of_less_urgent_pods_that_others_are_to_be_near_only_what_is_needed_comes_firs
         assert_eq!(left(&with(6), &[10, 5, 0]), [0, 0, 7], "{key}");
         assert_eq!(left(&with(4), &[10, 5, 0]), [0, 2, 7], "{key}");
         assert_eq!(left(&with(2), &[10, 5, 0]), [0, 4, 7], "{key}");
+    }
+}
+
+/// Three pods on a node of a tenth of a dollar with a soft taint, a tenth of a cent for each.
+#[test]
+fn a_wrong_count_of_what_is_only_weighed_costs_no_plan() {
+    let snapshot = Cluster::new()
+        .instance_type(machine("m", "4", "16Gi", "0.1"))
+        .pool_with("default", |pool| {
+            pool.taints.push(Taint {
+                effect: TaintEffect::PreferNoSchedule,
+                ..taint("workload", "batch")
+            });
+        })
+        .pods("web", 3, "1", "1Gi")
+        .freeze();
+    for (counted, has_differed) in [(0, true), (999, true), (1_000, false), (50_000, true)] {
+        let mut problem = lower(&snapshot);
+        problem.wishes.tastes[0].kinds.fill(counted);
+        let found = super::climb(
+            &problem,
+            &PlanOptions::default(),
+            &Unlimited,
+            &mut Memory::default(),
+        );
+        let plan = found.unwrap().plan(&snapshot).unwrap();
+        assert_eq!(plan.launch.len(), 1);
+        assert_eq!(plan.launch[0].pods.len(), 3);
+        let counted = i64::try_from(counted).unwrap();
+        assert_eq!(plan.cost.objective.micros(), 103_000, "as the check counts");
+        assert_eq!(plan.cost.recounted.micros(), 3 * (1_000 - counted));
+        assert_eq!(plan.work.recounted > 0, has_differed);
+        assert!(plan.cost.lower_bound <= plan.cost.objective);
+        assert_eq!(plan.proof.kind == ProofKind::Optimal, !has_differed);
     }
 }

@@ -216,6 +216,40 @@ pub(crate) fn proof(plan: &PlanBody) -> String {
     }
 }
 
+/// What the objective is made of, where it isn't the bill alone: `$0.1925/h: price $0.1785 + preference $0.014`.
+pub(crate) fn objective(plan: &PlanBody) -> Option<String> {
+    let cost = plan.cost;
+    if cost.objective == cost.after {
+        return None;
+    }
+    let terms = cost
+        .terms
+        .named()
+        .into_iter()
+        .filter(|(_, term)| *term != Cost::ZERO);
+    let terms: Vec<String> = terms
+        .map(|(name, term)| format!("{name} {}", dollars(term.micros())))
+        .collect();
+    Some(format!(
+        "{}/h: {}",
+        dollars(cost.objective.micros()),
+        terms.join(" + ")
+    ))
+}
+
+/// What to say where planner and check differ on what is only weighed.
+pub(crate) fn recounted(plan: &PlanBody) -> Option<String> {
+    let more = plan.cost.recounted.micros();
+    let than = if more > 0 { "more" } else { "less" };
+    (more != 0).then(|| {
+        format!(
+            "What is only weighed costs {}/h {than} by the check's count, which is shown, than by the planner's. All rules are \
+             kept, but there may be a cheaper plan: a defect of dovetail, please report it",
+            dollars(more.abs())
+        )
+    })
+}
+
 /// How the cost came down: `greedy $2.43/h → density $1.67/h → columns $1.66/h`, engines that found nothing cheaper left
 /// out; `None` where the first plan stood.
 pub(crate) fn descent(plan: &PlanBody) -> Option<String> {

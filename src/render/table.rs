@@ -9,7 +9,8 @@ use dovetail_solver::model::plan::{NodeAction, NodePlan, PlanBody};
 
 use super::style::{BAD, FAINT, GOOD, HEADING, Paint, STRONG, WARN, plain};
 use super::summary::{
-    LaunchGroup, Refused, descent, launch_groups, no_fix, node_counts, pending, proof, refused, uses_spot,
+    LaunchGroup, Refused, descent, launch_groups, no_fix, node_counts, objective, pending, proof, recounted,
+    refused, uses_spot,
 };
 use super::{Loudness, Origin, Report, counted, dollars, placements, thousands};
 
@@ -69,6 +70,12 @@ fn header(report: &Report<'_>, options: TableOptions, text: &mut String) {
         dollars(change.micros()),
     );
     line!(text, "Cost: {}", proof(plan));
+    if let Some(objective) = objective(plan) {
+        line!(text, "Objective: {objective}");
+    }
+    if let Some(recounted) = recounted(plan) {
+        line!(text, "{}", Paint(WARN, &recounted));
+    }
     search(plan, options, text);
     let spot = if report.origin.spot_is_estimated && uses_spot(plan) {
         "; spot prices are estimates"

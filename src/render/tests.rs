@@ -8,6 +8,7 @@ use dovetail_solver::model::money::{Cost, Price};
 use dovetail_solver::model::name::PodName;
 use dovetail_solver::model::node::{Node, NodeStage};
 use dovetail_solver::model::node_pool::{Limits, NodeClass, NodePool};
+use dovetail_solver::model::objective::Terms;
 use dovetail_solver::model::offering::{CapacityType, Offering};
 use dovetail_solver::model::plan::{
     Alternative, CostSummary, Gap, Launch, NodeAction, NodePlan, Phase, PlanBody, Proof, ProofKind, Stopped,
@@ -170,6 +171,11 @@ fn plan() -> PlanBody {
             lower_bound: dollars(350_000),
             gap: Gap(20_000),
             objective: dollars(357_000),
+            terms: Terms {
+                price: dollars(357_000),
+                ..Terms::default()
+            },
+            recounted: Cost::ZERO,
         },
         proof: Proof {
             kind: ProofKind::Heuristic,
@@ -274,6 +280,35 @@ fn who_asks_for_everything_sees_how_the_cost_came_down_and_everyone_which_engine
         assert!(
             text.contains("Engine columns failed, which costs its time alone: it broke down"),
             "{text}"
+        );
+    }
+}
+
+#[test]
+fn an_objective_that_is_more_than_the_bill_is_told_term_by_term() {
+    let mut plan = plan();
+    plan.cost.terms.preference = Cost::from_micros(14_000);
+    plan.cost.terms.zone_imbalance = Cost::from_micros(20_000);
+    plan.cost.objective = plan.cost.terms.sum();
+    plan.cost.recounted = Cost::from_micros(-3_000);
+    let report = Report {
+        snapshot: &snapshot(),
+        plan: &plan,
+        origin: &origin(),
+    };
+    let table = without_colour(&table::render(&report, table::TableOptions::default()));
+    let mut page = Vec::new();
+    html::write(&report, &mut page).unwrap();
+    let page = String::from_utf8(page).unwrap();
+    let told = "$0.391/h: price $0.357 + preference $0.014 + zoneImbalance $0.02";
+    for output in [table, page] {
+        assert!(
+            output.contains(&format!("Objective {told}")) || output.contains(&format!("Objective: {told}")),
+            "{output}"
+        );
+        assert!(
+            output.contains("What is only weighed costs $0.003/h less by the check"),
+            "{output}"
         );
     }
 }

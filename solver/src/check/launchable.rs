@@ -192,6 +192,18 @@ impl<'a> Launchable<'a> {
         values
     }
 
+    /// Values of a key, none of them open, on nodes of a NodePool.
+    pub(super) fn values_of_pool(&self, pool: usize, key: &str) -> BTreeSet<&str> {
+        let at = self.keys.binary_search(&key);
+        let nodes = self.nodes.iter().filter(|(other, _)| *other == pool);
+        nodes
+            .filter_map(|(_, held)| match held.get(at.ok()?)? {
+                Held::Value(value) => Some(&**value),
+                Held::Open(_) | Held::Missing => None,
+            })
+            .collect()
+    }
+
     /// Whether selector and affinity could admit the node, one open key set to a value.
     fn could_admit(&self, spec: &PodSpec, held: &[Held<'_>], chosen: Option<(usize, &str)>) -> bool {
         let could_be = |key: &str, wanted: &ValueSet| match (self.keys.binary_search(&key), chosen) {

@@ -4,6 +4,9 @@
 //! each launch under its first choice *and* every alternative; counts in integers wide enough that nothing wraps; never
 //! panics, whatever the plan says. One file a rule. Only this makes a [`Plan<Checked>`].
 //!
+//! What is only weighed (preferences, fragmentation, zone imbalance) breaks no rule, so a plan isn't refused over what it says
+//! of it: the figures here take their place, and `cost.recounted` says by how much they differ.
+//!
 //! Not judged: whether a cheaper plan exists, NodePool weights, and anything that the model has no
 //! words for yet; where an unknown rule would be needed (the disruption of a node), the plan is refused.
 //!
@@ -12,6 +15,7 @@
 mod accelerators;
 mod admission;
 mod daemons;
+mod fragmentation;
 mod gang;
 mod honesty;
 mod host_ports;
@@ -40,6 +44,7 @@ mod topology;
 mod topology_spread;
 mod volumes;
 mod world;
+mod zone_imbalance;
 
 use std::fmt;
 
@@ -183,7 +188,11 @@ pub fn check(snapshot: &Snapshot, plan: Plan<Proposed>) -> Result<Plan<Checked>,
         topology_spread::check(sites, &mut found);
         pod_affinity::check(sites, &mut found);
     }
-    let unmet = preferences::unmet(&world, &launches, &placed, sites.as_ref());
+    let soft = money::Soft {
+        preference: preferences::unmet(&world, &launches, &placed, sites.as_ref()),
+        fragmentation: fragmentation::stranded(&world, &launches),
+        zone_imbalance: zone_imbalance::uneven(&world, &plan, &launches),
+    };
     host_ports::check(&world, &launches, &placed, &mut found);
     volumes::check(&world, &launches, &placed, &mut found);
     impossible::check(&world, &placed, &mut found);
@@ -191,11 +200,11 @@ pub fn check(snapshot: &Snapshot, plan: Plan<Proposed>) -> Result<Plan<Checked>,
     limits::check(&world, &launches, &mut found);
     static_pools::check(&world, &launches, &mut found);
     subnets::check(&world, &launches, &mut found);
-    money::check(&world, &plan, unmet, &mut found);
+    let (cost, proof) = money::check(&world, &plan, soft, &mut found);
     honesty::check(&world, &plan, &mut found);
     let Violations(violations) = found;
     if violations.is_empty() {
-        Ok(plan.into_checked())
+        Ok(plan.into_checked(cost, proof))
     } else {
         Err(CheckFailure { violations, plan })
     }

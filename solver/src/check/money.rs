@@ -1,20 +1,38 @@
 //! The figures are what the catalogue gives, to the micro-dollar, and no better than proven.
 //!
 //! `before` counts all nodes of the snapshot, `after` those that stay (a node that is being deleted doesn't) and what is
-//! launched, `objective` the same under the weights, with what isn't as preferred. Sums that exceed what a cost can hold stick at its ends.
+//! launched, `objective` the same under the weights, with what isn't as preferred, what is stranded and how zones differ. Sums
+//! that exceed what a cost can hold stick at its ends.
+//!
+//! The objective is the sum of its terms. Those of nodes have to be right; for the others, which only weigh, the figures
+//! here take the place of what the plan says, and a bound above them goes down to them.
 
 use crate::model::instance_type::{CAPACITY_TYPE_LABEL, INSTANCE_TYPE_LABEL};
 use crate::model::money::Cost;
 use crate::model::name::NodePoolName;
 use crate::model::node::Node;
+use crate::model::objective::Terms;
 use crate::model::offering::CapacityType;
-use crate::model::plan::{Gap, Launch, NodeAction, PlanBody, ProofKind};
+use crate::model::plan::{CostSummary, Gap, NodeAction, PlanBody, Proof, ProofKind};
 
 use super::world::World;
 use super::{Rule, Violations};
 
-/// `unmet` is what isn't as preferred, in micro-dollars per hour.
-pub(super) fn check(world: &World<'_>, plan: &PlanBody, unmet: i128, found: &mut Violations) {
+/// Terms that are only weighed, in micro-dollars per hour.
+#[derive(Clone, Copy)]
+pub(super) struct Soft {
+    pub(super) preference: i128,
+    pub(super) fragmentation: i128,
+    pub(super) zone_imbalance: i128,
+}
+
+/// The figures and the proof, with what is only weighed as it is counted here.
+pub(super) fn check(
+    world: &World<'_>,
+    plan: &PlanBody,
+    soft: Soft,
+    found: &mut Violations,
+) -> (CostSummary, Proof) {
     let snapshot = world.snapshot;
     let mut goes = vec![false; snapshot.nodes.len()];
     for entry in &plan.nodes {
@@ -28,46 +46,26 @@ pub(super) fn check(world: &World<'_>, plan: &PlanBody, unmet: i128, found: &mut
             found.add(Rule::Money, format!("node {}", entry.name), detail);
         }
     }
-    let nodes = || snapshot.nodes.iter().zip(&goes);
-    let stays = |(node, goes): (&'_ Node, &bool)| !node.deleting && !goes;
-    let staying = || nodes().filter(|pair| stays(*pair)).map(|(node, _)| node);
-    let objective = &snapshot.objective;
+    let nodes = snapshot.nodes.iter().zip(&goes);
+    let stays = |(node, goes): &(&Node, &bool)| !node.deleting && !**goes;
+    let staying: Vec<&Node> = nodes.filter(stays).map(|(node, _)| node).collect();
 
     let before = sum(snapshot.nodes.iter().map(|node| node.price.cost()));
     let launched = sum(plan.launch.iter().map(|launch| launch.price.cost()));
-    let after = sum(staying()
+    let after = sum(staying
+        .iter()
         .map(|node| node.price.cost())
         .chain(std::iter::once(launched)));
-    let of_node = |node: &Node| {
-        let label = |key: &str| node.labels.get(key).map_or("", String::as_str);
-        let is_spot = label(CAPACITY_TYPE_LABEL) == CapacityType::Spot.as_str();
-        let weighed = objective.weights(node.node_pool.as_ref()).node(node.price);
-        let pool = node.node_pool.as_ref();
-        [
-            weighed,
-            interruptions(world, pool, label(INSTANCE_TYPE_LABEL), is_spot),
-        ]
-    };
-    let of_launch = |launch: &Launch| {
-        let is_spot = launch.capacity_type == CapacityType::Spot;
-        let pool = Some(&launch.node_pool);
-        let weighed = objective.weights(pool).node(launch.price);
-        [
-            weighed,
-            interruptions(world, pool, launch.instance_type.as_str(), is_spot),
-        ]
-    };
-    let weighted = sum(staying()
-        .flat_map(of_node)
-        .chain(plan.launch.iter().flat_map(of_launch))
-        .chain([clipped(unmet)]));
-
     let cost = plan.cost;
+    let terms = terms(world, plan, &staying, soft);
     for (name, stated, right) in [
         ("before", cost.before, before),
         ("after", cost.after, after),
         ("launched", cost.launched, launched),
-        ("objective", cost.objective, weighted),
+        ("terms.price", cost.terms.price, terms.price),
+        ("terms.nodeHour", cost.terms.node_hour, terms.node_hour),
+        ("terms.interruption", cost.terms.interruption, terms.interruption),
+        ("objective", cost.objective, total(&cost.terms)),
     ] {
         if stated != right {
             found.add(
@@ -78,6 +76,65 @@ pub(super) fn check(world: &World<'_>, plan: &PlanBody, unmet: i128, found: &mut
         }
     }
     proof(plan, found);
+    recounted(cost, plan.proof, terms)
+}
+
+/// What the objective is made of.
+fn terms(world: &World<'_>, plan: &PlanBody, staying: &[&Node], soft: Soft) -> Terms {
+    let objective = &world.snapshot.objective;
+    let label = |node: &'_ Node, key: &str| node.labels.get(key).cloned().unwrap_or_default();
+    let nodes = || staying.iter().copied();
+    let launches = || plan.launch.iter();
+    let weights = |pool: Option<&NodePoolName>| objective.weights(pool);
+    let of_node = |node: &Node| {
+        let is_spot = label(node, CAPACITY_TYPE_LABEL) == CapacityType::Spot.as_str();
+        let instance_type = label(node, INSTANCE_TYPE_LABEL);
+        interruptions(world, node.node_pool.as_ref(), &instance_type, is_spot)
+    };
+    let price = nodes().map(|node| weights(node.node_pool.as_ref()).scaled(node.price));
+    let price = price.chain(launches().map(|launch| weights(Some(&launch.node_pool)).scaled(launch.price)));
+    let node_hour = nodes().map(|node| weights(node.node_pool.as_ref()).node_hour.cost());
+    let node_hour =
+        node_hour.chain(launches().map(|launch| weights(Some(&launch.node_pool)).node_hour.cost()));
+    let interruption = nodes().map(of_node).chain(launches().map(|launch| {
+        let is_spot = launch.capacity_type == CapacityType::Spot;
+        let pool = Some(&launch.node_pool);
+        interruptions(world, pool, launch.instance_type.as_str(), is_spot)
+    }));
+    Terms {
+        price: sum(price),
+        node_hour: sum(node_hour),
+        interruption: sum(interruption),
+        preference: clipped(soft.preference),
+        fragmentation: clipped(soft.fragmentation),
+        zone_imbalance: clipped(soft.zone_imbalance),
+    }
+}
+
+fn total(terms: &Terms) -> Cost {
+    sum(terms.named().into_iter().map(|(_, cost)| cost))
+}
+
+/// The figures with these terms. Nothing is proven of a plan whose maker counts otherwise.
+fn recounted(stated: CostSummary, proof: Proof, terms: Terms) -> (CostSummary, Proof) {
+    if stated.terms == terms {
+        return (stated, proof);
+    }
+    let objective = total(&terms);
+    let lower_bound = stated.lower_bound.min(objective);
+    let cost = CostSummary {
+        objective,
+        lower_bound,
+        gap: Gap::between(objective, lower_bound),
+        terms,
+        recounted: stated.recounted + (objective - stated.objective),
+        ..stated
+    };
+    let proof = Proof {
+        kind: ProofKind::Heuristic,
+        ..proof
+    };
+    (cost, proof)
 }
 
 /// Dollars per interruption times interruptions to expect in an hour; on demand and reserved nothing is.

@@ -53,8 +53,8 @@ impl Ladder<'_> {
         }
         let placed = packing.placed(self.problem);
         let bound = self.bounds.of(self.problem, self.prices.as_ref(), &placed);
-        if !self.problem.side.is_empty() {
-            // Penalties make costs of other steps than kinds' do.
+        if !self.problem.side.is_empty() || self.problem.weighs_stranding() {
+            // Penalties, and what is stranded, make costs of other steps than kinds' do.
             return bound;
         }
         lower_bound::attainable(self.problem, &placed, bound)

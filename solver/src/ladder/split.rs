@@ -195,7 +195,7 @@ impl Ladder<'_> {
                 .incumbent()
                 .is_none_or(|best| packing.is_better_than(best, self.problem))
         {
-            if self.problem.wishes.is_empty() {
+            if !self.problem.weighs_more_than_nodes() {
                 self.incumbents.push(packing);
                 self.best_rating = None;
                 self.body = Some(body);
@@ -207,6 +207,7 @@ impl Ladder<'_> {
         self.useful
             .extend(useful.iter().map(|filling| split.outside(filling)));
         self.work.failures += work.failures;
+        self.work.recounted += work.recounted;
         self.work.columns = self.work.columns.max(work.columns);
         let bound = cost(self.incumbent().map_or(0, |best| self.bound(best)));
         for mut phase in work.phases {

@@ -4,10 +4,10 @@
 //! The other engines pack as if there were no wishes: those cost nothing until a packing is there. Floors and gaps of theirs are
 //! of nodes alone for that reason; the plan's own are of everything.
 
-use crate::pack::Packing;
 use crate::pack::effort::Share;
 use crate::pack::side::balance::{balanced, unmet_of};
 use crate::pack::side::verdict::broken;
+use crate::pack::{Packing, stranding};
 
 use super::Ladder;
 
@@ -24,9 +24,11 @@ impl Ladder<'_> {
     /// What a packing is worth, all wishes weighed; the lower, the better.
     pub(super) fn rating(&self, packing: &Packing) -> Rating {
         let (left, cost) = packing.score(self.problem);
-        if self.problem.wishes.is_empty() {
+        if !self.problem.weighs_more_than_nodes() {
             return (left, cost, 0);
         }
+        // What is stranded is a part of both.
+        let cost = cost - stranding::of(self.problem, packing);
         let (money, uneven) = unmet_of(self.problem, packing);
         (
             left,
@@ -42,10 +44,11 @@ impl Ladder<'_> {
         }
         let is_beaten =
             |ladder: &Self, rating: &Rating| ladder.best_rating.as_ref().is_some_and(|best| rating >= best);
-        if !self.problem.wishes.is_empty() {
+        if self.problem.weighs_more_than_nodes() {
             let (left, cost) = packing.score(self.problem);
+            let cost = cost - stranding::of(self.problem, &packing);
             if is_beaten(self, &(left, cost, 0)) {
-                // Not even with every wish met.
+                // Not even with every wish met and nothing stranded.
                 return None;
             }
             self.effort.grant(BALANCE);
@@ -90,6 +93,9 @@ mod weighed {
             let start = self.quota.elapsed();
             let mut problem = self.problem.clone();
             add(self.problem, &mut problem.side);
+            if problem.side == self.problem.side {
+                return;
+            }
             match side::pack(&problem, Shares::default(), &mut self.effort) {
                 Ok(Some(outcome)) => {
                     self.bounds.wished.extend(outcome.bound);

@@ -4,7 +4,7 @@
 //! of spot would be several times dearer than planned, so a spot market that is empty asks for a new plan; so does a capacity
 //! reservation that turns out to be full. Reservations stand in only for those of their kind, and nothing for a capacity
 //! block: EC2 takes no request for both. Where a rule counts pods of the node by zone or by other labels, all have the same
-//! values of those. Limits, subnets and limited offers hold for the worst joint choice: each launch reserves
+//! values of those; where a policy weighs zones, the same zone. Limits, subnets and limited offers hold for the worst joint choice: each launch reserves
 //! the largest of its alternatives, and counts in every limited offer that it names. Launches of one filling share
 //! one list.
 
@@ -160,18 +160,20 @@ impl<'a> Lifter<'a> {
             return Vec::new();
         }
         let is_bound = self.is_bound_to_its_part(&launched.filling);
-        // Whoever buys the cheapest of the list would buy what is interrupted too often to be the first choice.
+        // Whoever buys the cheapest of the list would buy what is interrupted too often, or strands too much, to be the first
+        // choice.
         let pool = &universe.pool(universe.shape(first)).name;
         let weights = problem.snapshot.objective.weights(Some(pool));
-        let from = if weights.interruption > Price::default() {
-            self.rank[first]
-        } else {
-            0
-        };
+        let is_dearer_on_purpose = [weights.interruption, weights.fragmentation]
+            .iter()
+            .any(|weight| *weight > Price::default());
+        let from = if is_dearer_on_purpose { self.rank[first] } else { 0 };
+        let zone = (weights.zone_imbalance > Price::default()).then(|| &universe.offering(first).zone);
         let holds = |bin: usize| {
             let room = self.rooms[bin].as_ref();
             is_bought_alike(universe.offering(bin), bought)
                 && self.rank[bin] >= from
+                && zone.is_none_or(|zone| universe.offering(bin).zone == *zone)
                 && (!is_bound || problem.parts[bin] == problem.parts[first])
                 && room.is_some_and(|room| resources::fits(&load, room))
                 && compatible.iter().all(|bins| bins.contains(bin))

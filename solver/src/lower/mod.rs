@@ -14,6 +14,7 @@ pub mod rules;
 pub mod running;
 pub mod selectors;
 pub mod side;
+pub mod terms;
 pub mod topology;
 pub mod universe;
 pub mod variants;
@@ -41,7 +42,7 @@ use rules::min_values::{self, Demand, Outcome};
 use rules::offerings::Supplies;
 use rules::preferences::{self, Views};
 use rules::requirements::Evaluator;
-use rules::{accelerators, overhead, pod_affinity, resources, volumes};
+use rules::{accelerators, overhead, pod_affinity, resources, volumes, zone_imbalance};
 use running::Running;
 use selectors::Selectors;
 use side::{Place, SideRows};
@@ -151,6 +152,18 @@ impl Problem<'_> {
         has_one_weight || !self.is_restricted() && !self.side.span_nodes()
     }
 
+    /// Whether what pods strand on nodes is weighed.
+    #[must_use]
+    pub fn weighs_stranding(&self) -> bool {
+        self.kinds.iter().any(|kind| kind.stranding.each > 0)
+    }
+
+    /// Whether a packing is weighed by more than what its nodes cost and rows charge.
+    #[must_use]
+    pub fn weighs_more_than_nodes(&self) -> bool {
+        !self.wishes.is_empty() || self.weighs_stranding()
+    }
+
     /// What a bin's DaemonSets ask for.
     #[must_use]
     pub fn overhead_of(&self, bin: usize) -> Resources {
@@ -236,6 +249,7 @@ pub fn lower_for<'a>(
     let grouping = group::group(snapshot, sets, narrowings);
     let mut topology_keys = topology::keys(snapshot, &grouping, &selectors);
     topology_keys.extend(apart);
+    topology_keys.extend(zone_imbalance::keys(snapshot));
     let specs = || {
         grouping
             .groups
@@ -289,7 +303,10 @@ pub fn lower_for<'a>(
     add_kinds(&mut problem, kinds, supplies);
     let context = Context::new(&problem, standing, &grouping.matches, &problem.parts);
     let side = compile::compile(&context, &wishes);
-    let wishes = preferences::compile(&context, &views);
+    let wishes = Wishes {
+        imbalances: zone_imbalance::compile(&problem),
+        ..preferences::compile(&context, &views)
+    };
     Problem {
         side,
         wishes,

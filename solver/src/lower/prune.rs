@@ -1,8 +1,8 @@
 //! Bins that no packing can tell apart become one kind; kinds that another beats are dropped.
 //!
 //! A kind is beaten by one of the same weight that is no dearer, has no less room, serves no fewer profiles, is not
-//! limited in number, draws no more on any limit, is of the same part and leaves no wish unmet that the other meets. An
-//! optimal plan never needs a beaten kind; the plan's alternatives still come from all bins.
+//! limited in number, draws no more on any limit, is of the same part, leaves no wish unmet that the other meets, and is
+//! cheaper by all that terms about nodes (what is stranded, how zones differ) may speak for the other. An optimal plan never needs a beaten kind; the plan's alternatives still come from all bins.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,14 +11,17 @@ use fixedbitset::FixedBitSet;
 use crate::model::money::Price;
 
 use super::accounts::Accounts;
+use super::rules::fragmentation;
 use super::rules::offerings::Supplies;
 use super::rules::preferences::{self, Views};
 use super::rules::resources;
+use super::rules::zone_imbalance;
+use super::terms::{InZone, Stranding};
 use super::universe::Universe;
 
 /// Nine million dollars an hour. What is dearer counts as this, so that the sum over two million nodes stays within 64
 /// bits; a bound from lower costs is still one.
-const MOST_COST: u64 = 1 << 43;
+pub const MOST_COST: u64 = 1 << 43;
 
 /// Bins that can stand for each other in every respect that packing knows.
 #[derive(Clone, Debug)]
@@ -54,6 +57,10 @@ pub struct Kind {
     pub unmet: Vec<u64>,
     /// Which pods with soft spreads may use it.
     pub reached: FixedBitSet,
+    /// What pods strand on it.
+    pub stranding: Stranding,
+    /// What it adds to its zone.
+    pub in_zone: InZone,
 }
 
 /// Price, interruptions where they are weighed, room, profiles, supply, part, what is wished and the subnet: bins of a shape that
@@ -129,6 +136,8 @@ pub fn merge(facts: Facts<'_>, supplies: &mut Supplies) -> Vec<Kind> {
             let price = Price::from_micros(price);
             let cost = weights.node(price) + weights.interruptions(interruptions);
             kinds.push(Kind {
+                stranding: fragmentation::stranding(&weights, instance_type, &room),
+                in_zone: zone_imbalance::in_zone(&weights, instance_type),
                 pool: shape.pool,
                 tier: facts.tiers[shape.pool],
                 cost: u64::try_from(cost.micros()).map_or(0, |cost| cost.min(MOST_COST)),
@@ -186,4 +195,11 @@ fn beats(one: &Kind, two: &Kind) -> bool {
         && (one.usage.is_empty() || one.account == two.account && resources::fits(&one.usage, &two.usage))
         && two.profiles.is_subset(&one.profiles)
         && preferences::is_no_better(one, two)
+        && saves_terms(one, two)
+}
+
+/// Whether it is as much cheaper as the terms of the objective about nodes may speak for `two`.
+fn saves_terms(one: &Kind, two: &Kind) -> bool {
+    let gained = fragmentation::most_gained(one, two).saturating_add(zone_imbalance::most_gained(one, two));
+    one.cost.saturating_add(gained) <= two.cost
 }

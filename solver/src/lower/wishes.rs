@@ -8,6 +8,7 @@
 //! | preferred node affinity, `PreferNoSchedule` | [`Taste`] |
 //! | `ScheduleAnyway` spread | [`Evenly`] |
 //! | preferred affinity and anti-affinity between pods | [`Company`] |
+//! | `zoneImbalance` of a PackingPolicy | [`Imbalance`] |
 //!
 //! A wish counts where a packing places pods that have it. Units: pods, micro-dollars per hour.
 
@@ -16,6 +17,7 @@ use std::sync::Arc;
 use fixedbitset::FixedBitSet;
 
 use super::side::Place;
+use super::terms::Imbalance;
 
 /// Where a place is, for one wish.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -189,6 +191,8 @@ pub struct Wishes {
     pub evenly: Vec<Evenly>,
     /// About other pods.
     pub company: Vec<Company>,
+    /// About zones of a pool, no pod's but the objective's.
+    pub imbalances: Vec<Imbalance>,
 }
 
 impl Wishes {
@@ -199,7 +203,8 @@ impl Wishes {
             tastes,
             evenly,
             company,
+            imbalances,
         } = self;
-        tastes.is_empty() && evenly.is_empty() && company.is_empty()
+        tastes.is_empty() && evenly.is_empty() && company.is_empty() && imbalances.is_empty()
     }
 }

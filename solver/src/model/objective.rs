@@ -27,6 +27,13 @@ pub struct Weights {
     /// Objective dollars per hour that a soft constraint of weight 1 is unmet.
     #[serde(default = "usual_preference")]
     pub preference: Price,
+    /// Objective dollars per hour of a vCPU that is stranded on a launched node: free, with no memory of the node's own
+    /// proportion free beside it; or the vCPU that stranded memory stands for in that proportion.
+    #[serde(default)]
+    pub fragmentation: Price,
+    /// Objective dollars per hour of each vCPU by which the pool's fullest zone exceeds its emptiest.
+    #[serde(default)]
+    pub zone_imbalance: Price,
 }
 
 /// A tenth of a cent an hour.
@@ -42,6 +49,8 @@ impl Default for Weights {
             node_hour: Price::default(),
             interruption: Price::default(),
             preference: usual_preference(),
+            fragmentation: Price::default(),
+            zone_imbalance: Price::default(),
         }
     }
 }
@@ -50,10 +59,15 @@ impl Weights {
     /// Objective of one node at this price, rounded to the nearest micro-dollar.
     #[must_use]
     pub fn node(&self, price: Price) -> Cost {
+        self.scaled(price) + self.node_hour.cost()
+    }
+
+    /// The same without what is fixed per node.
+    #[must_use]
+    pub fn scaled(&self, price: Price) -> Cost {
         let weighted =
             u128::from(price.micros()) * u128::from(self.price_millionths) + u128::from(MILLION / 2);
-        let micros = weighted / u128::from(MILLION) + u128::from(self.node_hour.micros());
-        Cost::from_micros(i64::try_from(micros).unwrap_or(i64::MAX))
+        Cost::from_micros(i64::try_from(weighted / u128::from(MILLION)).unwrap_or(i64::MAX))
     }
 
     /// Objective per hour of so many interruptions in a million hours, rounded to the nearest micro-dollar.
@@ -62,6 +76,53 @@ impl Weights {
         let weighted = u128::from(self.interruption.micros()) * u128::from(in_a_million_hours);
         let micros = (weighted + u128::from(MILLION / 2)) / u128::from(MILLION);
         Cost::from_micros(i64::try_from(micros).unwrap_or(i64::MAX))
+    }
+}
+
+/// What the objective of a plan is made of, each after the weight that it is charged by. Dollars per hour.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Terms {
+    /// Prices of all nodes, scaled.
+    pub price: Cost,
+    /// What is fixed per node.
+    pub node_hour: Cost,
+    /// Interruptions that are to be expected.
+    pub interruption: Cost,
+    /// Soft constraints that aren't met.
+    pub preference: Cost,
+    /// What is stranded on launched nodes.
+    pub fragmentation: Cost,
+    /// By how much zones differ.
+    pub zone_imbalance: Cost,
+}
+
+impl Terms {
+    /// Each with its name, that of its weight.
+    #[must_use]
+    pub fn named(&self) -> [(&'static str, Cost); 6] {
+        let Self {
+            price,
+            node_hour,
+            interruption,
+            preference,
+            fragmentation,
+            zone_imbalance,
+        } = *self;
+        [
+            ("price", price),
+            ("nodeHour", node_hour),
+            ("interruption", interruption),
+            ("preference", preference),
+            ("fragmentation", fragmentation),
+            ("zoneImbalance", zone_imbalance),
+        ]
+    }
+
+    /// All of them together: the objective.
+    #[must_use]
+    pub fn sum(&self) -> Cost {
+        self.named().iter().map(|(_, cost)| *cost).sum()
     }
 }
 

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::explain::Unschedulable;
 use super::money::{Cost, Price};
 use super::name::{InstanceTypeName, NodeName, NodePoolName, PodName, SubnetId, ZoneName};
+use super::objective::Terms;
 use super::offering::CapacityType;
 use super::requirement::Labels;
 use super::resources::{Amount, ResourceName, Resources};
@@ -40,10 +41,14 @@ impl Plan<Proposed> {
         }
     }
 
-    /// Only the check calls this.
-    pub(crate) fn into_checked(self) -> Plan<Checked> {
+    /// Only the check calls this, with the figures as it counts them.
+    pub(crate) fn into_checked(self, cost: CostSummary, proof: Proof) -> Plan<Checked> {
         Plan {
-            body: self.body,
+            body: PlanBody {
+                cost,
+                proof,
+                ..self.body
+            },
             state: PhantomData,
         }
     }
@@ -202,6 +207,24 @@ pub struct CostSummary {
     pub gap: Gap,
     /// Weighted objective of this plan.
     pub objective: Cost,
+    /// What it is made of.
+    #[serde(default)]
+    pub terms: Terms,
+    /// By how much the check counts `preference`, `fragmentation` and `zoneImbalance` higher than the planner did. The
+    /// check's figures are those above; where this isn't zero, a defect of the planner may have made the plan dearer, and
+    /// the bound is capped at the objective. No pod is placed otherwise than the rules admit because of it.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub recounted: Cost,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_none(number: &usize) -> bool {
+    *number == 0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(cost: &Cost) -> bool {
+    *cost == Cost::ZERO
 }
 
 /// A relative distance in millionths; a JSON number with six decimals.
@@ -283,6 +306,10 @@ pub struct Work {
     /// Engines that failed, or whose plan the check refused: it costs nothing but their time.
     #[serde(default)]
     pub failures: usize,
+    /// Plans of engines of which the check counted `preference`, `fragmentation` or `zoneImbalance` otherwise than the planner
+    /// did: a defect of the planner that may have made the plan dearer, and no more.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub recounted: usize,
     /// The engines in order, `greedy` (the baseline) first.
     pub phases: Vec<Phase>,
 }

@@ -6,7 +6,7 @@ use crate::lower::side::Place;
 
 use super::ledger::Ledger;
 use super::side::verdict::on_node_penalty;
-use super::{Filling, Packing, load};
+use super::{Filling, Packing, load, stranding};
 
 /// The cheapest of some kinds, which come in the order of cost, that may be launched and holds a filling.
 #[must_use]
@@ -19,17 +19,17 @@ pub fn cheapest(problem: &Problem<'_>, filling: &Filling, kinds: &[usize], ledge
                 .all(|(group, _)| problem.usable[*group].contains(*kind))
             && ledger.allowed(problem, *kind) > 0
     });
-    if problem.side.penalties.is_empty() {
+    if problem.side.penalties.is_empty() && !problem.weighs_stranding() {
         holding.next()
     } else {
         holding.min_by_key(|kind| cost(problem, *kind, filling))
     }
 }
 
-/// Micro-dollars of one node, with what isn't as wished on it.
+/// Micro-dollars of one node, with what is stranded and what isn't as wished on it.
 #[must_use]
 pub fn cost(problem: &Problem<'_>, kind: usize, filling: &Filling) -> u64 {
-    let node = problem.kinds[kind].cost;
+    let node = problem.kinds[kind].cost + stranding::on_node(problem, Place::Kind(kind), filling);
     if problem.side.is_empty() {
         node
     } else {

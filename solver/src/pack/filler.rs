@@ -12,6 +12,7 @@ use super::Filling;
 use super::effort::Effort;
 use super::side::node::OnNode;
 use super::side::verdict::on_node_penalty;
+use super::stranding;
 
 /// The largest number of groups for which the order by value for the share is made for each kind of node.
 const MOST_SORTED: usize = 400;
@@ -228,12 +229,13 @@ impl<'a> Filler<'a> {
         filling
     }
 
-    /// What the pods are worth, less what isn't as wished.
+    /// What the pods are worth, less what they strand and what isn't as wished.
     fn value(&self, place: Place, filling: &Filling) -> f64 {
         let parts = filling.iter();
         let value: f64 = parts
             .map(|(group, count)| self.values[*group] * float(*count))
             .sum();
+        let value = value - float(stranding::on_node(self.problem, place, filling));
         if self.problem.side.is_empty() {
             value
         } else {

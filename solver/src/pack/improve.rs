@@ -160,7 +160,8 @@ impl Search<'_, '_> {
             .iter()
             .map(|launched| downsize::cost(problem, launched.kind, &launched.filling) * launched.count)
             .sum();
-        let after = launches + self.cost_of_slips(&slips);
+        let (more, less) = self.cost_of_slips(&slips);
+        let (before, after) = (before + less, launches + more);
         let complete = self.left.iter().all(|left| *left == 0);
         if complete && after <= before {
             self.accept(&taken, &slips, launched);
@@ -261,10 +262,10 @@ impl Search<'_, '_> {
         slips
     }
 
-    /// What isn't as wished for pods that slip, and because of them.
-    fn cost_of_slips(&self, slips: &Slips) -> u64 {
-        if self.problem.side.is_empty() {
-            return 0;
+    /// What nodes to which pods slip cost with and without them: what isn't as wished there, and what is stranded.
+    fn cost_of_slips(&self, slips: &Slips) -> (u64, u64) {
+        if self.problem.side.is_empty() && !self.problem.weighs_stranding() {
+            return (0, 0);
         }
         let mut fillings: BTreeMap<usize, Filling> = BTreeMap::new();
         for (at, group, count) in slips {
@@ -272,11 +273,13 @@ impl Search<'_, '_> {
             let filling = filling.or_insert_with(|| self.nodes[*at].filling.clone());
             filling.push((*group, *count));
         }
-        let more = fillings.iter().map(|(at, filling)| {
+        fillings.iter().fold((0, 0), |(with, without), (at, filling)| {
             let node = &self.nodes[*at];
-            downsize::cost(self.problem, node.kind, filling) - cost_of(self.problem, node)
-        });
-        more.sum()
+            (
+                with + downsize::cost(self.problem, node.kind, filling),
+                without + cost_of(self.problem, node),
+            )
+        })
     }
 
     fn at_hand(&self, taken: &[usize]) -> Vec<usize> {

@@ -53,6 +53,7 @@ pub mod side;
 pub mod smoothing;
 #[cfg(feature = "highs")]
 pub mod snug;
+pub mod stranding;
 pub mod swaps;
 #[cfg(feature = "highs")]
 pub mod valuation;
@@ -124,13 +125,15 @@ impl Packing {
         }
     }
 
-    /// Objective of what it launches and of side rows that cost, in micro-dollars per hour; the problem's wishes apart.
+    /// Objective of what it launches, of what is stranded there and of side rows that cost, in micro-dollars per hour; the
+    /// problem's wishes apart.
     #[must_use]
     pub fn cost(&self, problem: &Problem<'_>) -> u64 {
         let launched = self.launched.iter();
         let nodes: u64 = launched
             .map(|launched| problem.kinds[launched.kind].cost * launched.count)
             .sum();
+        let nodes = nodes + stranding::of(problem, self);
         if problem.side.is_empty() {
             nodes
         } else {

@@ -180,7 +180,8 @@ impl<'a> Restricted<'a> {
     fn add(&mut self, pattern: Pattern, count: u64, level: f64) {
         let Pattern { kind, filling } = &pattern;
         let place = Place::Kind(*kind);
-        let penalty = verdict::on_node_penalty(&self.problem.side, place, filling);
+        let penalty = verdict::on_node_penalty(&self.problem.side, place, filling)
+            + super::stranding::on_node(self.problem, place, filling);
         // More than covers all it holds is never needed.
         let needed = filling
             .iter()

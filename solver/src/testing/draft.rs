@@ -5,6 +5,7 @@ use crate::model::instance_type::InstanceType;
 use crate::model::money::{Cost, Price};
 use crate::model::name::NodeName;
 use crate::model::node_pool::NodePool;
+use crate::model::objective::Terms;
 use crate::model::offering::{CapacityType, Offering};
 use crate::model::plan::{
     Alternative, CostSummary, Gap, Launch, Move, NodeAction, NodePlan, Plan, PlanBody, Proposed,
@@ -185,24 +186,30 @@ pub fn cost(snapshot: &Snapshot, body: &PlanBody) -> CostSummary {
         .nodes
         .iter()
         .filter(|node| !node.deleting && !goes(&node.name));
-    let (mut after, mut weighted) = (launched, Cost::ZERO);
+    let (mut after, mut terms) = (launched, Terms::default());
     for node in staying {
+        let weights = objective.weights(node.node_pool.as_ref());
         after += node.price.cost();
-        weighted += objective.weights(node.node_pool.as_ref()).node(node.price);
-        weighted += snapshot.interruptions_of(node);
+        terms.price += weights.scaled(node.price);
+        terms.node_hour += weights.node_hour.cost();
+        terms.interruption += snapshot.interruptions_of(node);
     }
     for launch in &body.launch {
         let pool = Some(&launch.node_pool);
-        weighted += objective.weights(pool).node(launch.price);
-        weighted += snapshot.interruptions(pool, launch.instance_type.as_str(), Some(launch.capacity_type));
+        let bought_as = Some(launch.capacity_type);
+        terms.price += objective.weights(pool).scaled(launch.price);
+        terms.node_hour += objective.weights(pool).node_hour.cost();
+        terms.interruption += snapshot.interruptions(pool, launch.instance_type.as_str(), bought_as);
     }
     CostSummary {
         before,
         after,
         launched,
         lower_bound: Cost::ZERO,
-        gap: Gap::between(weighted, Cost::ZERO),
-        objective: weighted,
+        gap: Gap::between(terms.sum(), Cost::ZERO),
+        objective: terms.sum(),
+        terms,
+        recounted: Cost::ZERO,
     }
 }
 

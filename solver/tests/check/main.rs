@@ -240,6 +240,8 @@ const OTHERS: &[(Rule, &str, Figures, Spoil)] = &[
     (Rule::Money, "after off", Kept, |body| body.cost.after += Cost::from_micros(1)),
     (Rule::Money, "launched off", Kept, |body| body.cost.launched += Cost::from_micros(-1)),
     (Rule::Money, "objective off", Kept, |body| body.cost.objective += Cost::from_micros(1)),
+    (Rule::Money, "a term off", Kept, |body| body.cost.terms.node_hour += Cost::from_micros(1)),
+    (Rule::Money, "a term of nodes off, and the objective", Kept, |body| { body.cost.terms.price += Cost::from_micros(1); body.cost.objective += Cost::from_micros(1); }),
     (Rule::Money, "a node's price off", Kept, |body| body.nodes[0].price = Price::from_micros(1)),
     (Rule::Money, "a bound above the objective", Kept, |body| body.cost.lower_bound = body.cost.objective + Cost::from_micros(1)),
     (Rule::Money, "a bound without its gap", Kept, |body| body.cost.lower_bound = Cost::from_micros(350_000)),

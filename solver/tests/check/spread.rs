@@ -85,8 +85,12 @@ fn soft_constraints_bind_nobody() {
     let soft = over(ZONE_LABEL, |spread| spread.is_hard = false);
     let snapshot = cluster().pods_with("x", 4, "1", "1Gi", soft).freeze();
     assert_eq!(zones(&snapshot, 2, 2), []);
-    // It only costs, which the draft doesn't say.
-    assert_eq!(zones(&snapshot, 4, 0), [Rule::Money]);
+    assert_eq!(zones(&snapshot, 4, 0), []);
+    // It only costs, which the draft doesn't say: three steps beyond the skew.
+    let pods = ["default/x-0", "default/x-1", "default/x-2", "default/x-3"];
+    let plan = check(&snapshot, Draft::new(&snapshot).launch("p", &[A], &pods).plan()).unwrap();
+    assert_eq!(plan.cost.recounted.micros(), 3_000);
+    assert_eq!(plan.cost.objective.micros(), 103_000);
 }
 
 #[test]

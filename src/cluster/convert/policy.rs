@@ -133,24 +133,14 @@ impl Policies {
 impl<'i> Policy<'i> {
     fn read(name: &'i str, spec: &'i api::PackingPolicySpec) -> Result<Self, (String, String)> {
         let weights = &spec.weights;
-        for (field, weight) in [
-            ("price", weights.price),
-            ("eviction", weights.eviction),
-            ("fragmentation", weights.fragmentation),
-            ("interruption", weights.interruption),
-            ("zoneImbalance", weights.zone_imbalance),
-        ] {
-            dollars(weight).map_err(|message| (format!("spec.weights.{field}"), message))?;
-        }
+        let weight = |field: &str, weight: f64| {
+            dollars(weight).map_err(|message| (format!("spec.weights.{field}"), message))
+        };
+        weight("eviction", weights.eviction)?;
         let node_hour = match weights.node_hour {
-            NodeHour::Dollars(amount) => {
-                dollars(amount).map_err(|message| ("spec.weights.nodeHour".to_owned(), message))?
-            }
+            NodeHour::Dollars(amount) => weight("nodeHour", amount)?,
             NodeHour::Auto => Price::default(),
         };
-        let price = dollars(weights.price).map_err(|message| ("spec.weights.price".to_owned(), message))?;
-        let preference =
-            dollars(weights.preference).map_err(|message| ("spec.weights.preference".to_owned(), message))?;
         let SolverSettings { time_budget, gap } = &spec.solver;
         let found = |expected: String, text: &str| format!("{expected}, found \"{}\"", shown(text));
         let time_budget = effort::time_budget(time_budget).map_err(|expected| {
@@ -160,11 +150,12 @@ impl<'i> Policy<'i> {
         let gap =
             effort::gap(gap).map_err(|expected| ("spec.solver.gap".to_owned(), found(expected, gap)))?;
         let weights = Weights {
-            price_millionths: price.micros(),
+            price_millionths: weight("price", weights.price)?.micros(),
             node_hour,
-            interruption: dollars(weights.interruption)
-                .map_err(|message| ("spec.weights.interruption".to_owned(), message))?,
-            preference,
+            interruption: weight("interruption", weights.interruption)?,
+            preference: weight("preference", weights.preference)?,
+            fragmentation: weight("fragmentation", weights.fragmentation)?,
+            zone_imbalance: weight("zoneImbalance", weights.zone_imbalance)?,
         };
         Ok(Self {
             name,
@@ -228,14 +219,6 @@ impl<'i> Policy<'i> {
             (
                 "weights.eviction",
                 differs(weights.eviction, usual_weights.eviction),
-            ),
-            (
-                "weights.fragmentation",
-                differs(weights.fragmentation, usual_weights.fragmentation),
-            ),
-            (
-                "weights.zoneImbalance",
-                differs(weights.zone_imbalance, usual_weights.zone_imbalance),
             ),
             ("weights.nodeHour: auto", weights.node_hour == NodeHour::Auto),
             ("consolidation", spec.consolidation != usual.consolidation),

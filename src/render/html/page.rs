@@ -6,7 +6,9 @@ use std::io::{self, Write};
 use dovetail_solver::model::plan::{NodeAction, ProofKind};
 use dovetail_solver::model::resources::ResourceName;
 
-use super::super::summary::{bound_is_known, no_fix, node_counts, proof, refused, uses_spot};
+use super::super::summary::{
+    bound_is_known, no_fix, node_counts, objective, proof, recounted, refused, uses_spot,
+};
 use super::super::{Loudness, Report, counted, dollars, percent, thousands};
 use super::packing::{Bar, Block, Part, existing, launches};
 use super::{css_percent, escape};
@@ -101,6 +103,13 @@ fn figures(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
     } else {
         "?".to_owned()
     };
+    for weighed in objective(plan)
+        .map(|it| format!("Objective {it}"))
+        .into_iter()
+        .chain(recounted(plan))
+    {
+        writeln!(out, "<p class=\"faint\">{}</p>", escape(&weighed))?;
+    }
     write!(
         out,
         "<p class=\"faint\">{sign}{} per hour</p></div>\n<div class=\"card\"><h2>Above the lower bound</h2><p class=\"big {}\">{}</p><p class=\"faint\">{}</p></div>\n",

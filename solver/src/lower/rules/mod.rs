@@ -3,6 +3,7 @@
 //! Each has a twin of the same name under `check`, written apart from it.
 
 pub mod accelerators;
+pub mod fragmentation;
 pub mod gang;
 pub mod host_ports;
 pub mod limits;
@@ -18,6 +19,7 @@ pub mod subnets;
 pub mod taints;
 pub mod topology_spread;
 pub mod volumes;
+pub mod zone_imbalance;
 
 #[cfg(test)]
 mod tests;

@@ -7,6 +7,11 @@ use std::collections::BTreeSet;
 
 use crate::model::resources::{ResourceName, Resources};
 
+/// The column of CPU.
+pub const CPU: usize = 0;
+/// The column of memory.
+pub const MEMORY: usize = 1;
+
 /// The resources that any of these requests names with more than zero, in the order of display. CPU and memory are
 /// always there: orders of pods begin with them.
 #[must_use]

@@ -50,7 +50,7 @@ struct Balance<'p, 'a> {
 #[must_use]
 pub fn balanced(problem: &Problem<'_>, packing: &Packing, effort: &mut Effort<'_>) -> Packing {
     let launched = packing.launches();
-    if problem.wishes.is_empty() || launched > MOST_NODES {
+    if !problem.weighs_more_than_nodes() || launched > MOST_NODES {
         return packing.clone();
     }
     let mut balance = Balance::new(problem, packing);

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use crate::lower::Problem;
 use crate::lower::side::Place;
 use crate::lower::wishes::{Company, Evenly, Present, Spot, Wishes};
-use crate::pack::{Filling, Packing};
+use crate::pack::{Filling, Packing, stranding};
 
 use super::verdict::{nodes, of};
 
@@ -36,6 +36,7 @@ struct Levels {
 /// All of it.
 #[derive(Clone, Debug)]
 pub struct Tally<'a> {
+    problem: &'a Problem<'a>,
     wishes: &'a Wishes,
     /// By group.
     roles: Vec<Roles>,
@@ -43,6 +44,8 @@ pub struct Tally<'a> {
     levels: Vec<Option<Levels>>,
     /// By company and domain.
     present: Vec<Vec<Present>>,
+    /// By imbalance and zone: CPU.
+    zones: Vec<Vec<u64>>,
     unmet: Unmet,
 }
 
@@ -74,13 +77,15 @@ impl Levels {
 impl<'a> Tally<'a> {
     /// With nodes that nothing was put on yet, for pods that a packing places.
     #[must_use]
-    pub fn new(problem: &'a Problem<'_>, packing: &Packing) -> Self {
+    pub fn new(problem: &'a Problem<'a>, packing: &Packing) -> Self {
         let wishes = &problem.wishes;
         let mut tally = Self {
+            problem,
             wishes,
             roles: vec![Roles::default(); problem.groups.len()],
             levels: Vec::with_capacity(wishes.evenly.len()),
             present: Vec::with_capacity(wishes.company.len()),
+            zones: wishes.imbalances.iter().map(|row| row.there.clone()).collect(),
             unmet: (0, 0),
         };
         for (at, taste) in wishes.tastes.iter().enumerate() {
@@ -120,6 +125,10 @@ impl<'a> Tally<'a> {
         for (money, squares) in levels.filter_map(of_levels) {
             tally.unmet.0 += money;
             tally.unmet.1 += squares;
+        }
+        for (imbalance, zones) in wishes.imbalances.iter().zip(&tally.zones) {
+            tally.unmet.0 += i128::from(imbalance.cost(zones));
+            tally.unmet.1 += zones.iter().map(|cpu| square(*cpu)).sum::<i128>();
         }
         tally
     }
@@ -205,6 +214,51 @@ impl<'a> Tally<'a> {
             }
             self.unmet.0 += levels.money(evenly) - before;
         }
+        if let Place::Kind(kind) = place {
+            let empty = i128::from(stranding::on_node(self.problem, place, &[]));
+            self.unmet.0 += if is_there { empty } else { -empty };
+            self.change_zones(kind, is_there);
+        }
+    }
+
+    fn change_zones(&mut self, kind: usize, comes: bool) {
+        let cpu = self.problem.kinds[kind].in_zone.cpu;
+        for (imbalance, zones) in self.wishes.imbalances.iter().zip(&mut self.zones) {
+            let Some(zone) = imbalance.kinds[kind] else {
+                continue;
+            };
+            let (before, pods) = (imbalance.cost(zones), zones[zone]);
+            let now = if comes {
+                pods.saturating_add(cpu)
+            } else {
+                pods.saturating_sub(cpu)
+            };
+            zones[zone] = now;
+            self.unmet.0 += i128::from(imbalance.cost(zones)) - i128::from(before);
+            self.unmet.1 += square(now) - square(pods);
+        }
+    }
+
+    /// CPU of the pool in the zone that a kind is in.
+    #[must_use]
+    pub fn in_zone_of(&self, kind: usize) -> u64 {
+        let rows = self.wishes.imbalances.iter().zip(&self.zones);
+        let own = rows.filter_map(|(imbalance, zones)| Some(zones[imbalance.kinds[kind]?]));
+        own.fold(0, u64::saturating_add)
+    }
+
+    /// Money for what pods strand on a node.
+    #[must_use]
+    pub fn stranded(&self, place: Place, filling: &Filling) -> u64 {
+        stranding::on_node(self.problem, place, filling)
+    }
+
+    /// The most that zones may differ less by where a node is, in money.
+    #[must_use]
+    pub fn uneven(&self) -> u64 {
+        let rows = self.wishes.imbalances.iter().zip(&self.zones);
+        rows.map(|(imbalance, zones)| imbalance.cost(zones))
+            .fold(0, u64::saturating_add)
     }
 
     /// Pods of a group come to a node that has `filling`, or go from it; the filling is as it was before.
@@ -217,6 +271,7 @@ impl<'a> Tally<'a> {
                 number.saturating_sub(count)
             }
         };
+        let before = stranding::on_node(self.problem, place, filling);
         let roles = std::mem::take(&mut self.roles[group]);
         if let Some(taste) = roles.taste {
             let cost = i128::from(wishes.tastes[taste].cost(place)) * i128::from(count);
@@ -258,6 +313,25 @@ impl<'a> Tally<'a> {
             }
         }
         self.roles[group] = roles;
+        self.unmet.0 += i128::from(self.stranded_after(group, place, filling, &changed)) - i128::from(before);
+    }
+
+    /// Money for what is stranded once a group has another number of pods on a node.
+    fn stranded_after(
+        &self,
+        group: usize,
+        place: Place,
+        filling: &Filling,
+        changed: &dyn Fn(u64) -> u64,
+    ) -> u64 {
+        if !matches!(place, Place::Kind(kind) if self.problem.kinds[kind].stranding.each > 0) {
+            return 0;
+        }
+        let there = filling.iter().find(|(other, _)| *other == group);
+        let others = filling.iter().filter(|(other, _)| *other != group);
+        let mut after: Filling = others.copied().collect();
+        after.push((group, changed(there.map_or(0, |(_, count)| *count))));
+        stranding::on_node(self.problem, place, &after)
     }
 
     /// Pods of a company in the domain of a node.
@@ -276,7 +350,7 @@ impl<'a> Tally<'a> {
         present
     }
 
-    /// Whether a pod of a group on a node has a wish of its own that more or other nodes may meet.
+    /// Whether a pod of a group on a node has a wish of its own that more or other nodes may meet, or strands something.
     #[must_use]
     pub fn is_discontent(&self, group: usize, place: Place, filling: &Filling) -> bool {
         let roles = &self.roles[group];
@@ -284,6 +358,7 @@ impl<'a> Tally<'a> {
             .taste
             .is_some_and(|taste| self.wishes.tastes[taste].cost(place) > 0);
         tastes
+            || self.stranded(place, filling) > 0
             || roles.company.iter().any(|row| {
                 let company = &self.wishes.company[*row];
                 let present = self.here(*row, place, filling);

@@ -2,6 +2,7 @@
 
 use crate::lower::Problem;
 use crate::lower::side::Place;
+use crate::lower::terms::Imbalance;
 use crate::lower::wishes::{Company, Evenly, Present, Spot, Taste};
 use crate::pack::{Filling, Packing};
 
@@ -10,11 +11,34 @@ use super::verdict::{nodes, of};
 /// Micro-dollars per hour for all wishes that aren't met.
 #[must_use]
 pub fn unmet(problem: &Problem<'_>, packing: &Packing) -> u64 {
+    preferences(problem, packing).saturating_add(imbalances(problem, packing))
+}
+
+/// The same for wishes of pods.
+#[must_use]
+pub fn preferences(problem: &Problem<'_>, packing: &Packing) -> u64 {
     let wishes = &problem.wishes;
     let tastes = wishes.tastes.iter().map(|taste| of_taste(taste, packing));
     let evenly = wishes.evenly.iter().map(|evenly| of_evenly(evenly, packing));
     let company = wishes.company.iter().map(|company| of_company(company, packing));
     tastes.chain(evenly).chain(company).fold(0, u64::saturating_add)
+}
+
+/// The same for zones that should be alike.
+#[must_use]
+pub fn imbalances(problem: &Problem<'_>, packing: &Packing) -> u64 {
+    let imbalances = problem.wishes.imbalances.iter();
+    let of_imbalance = |imbalance: &Imbalance| {
+        let mut zones = imbalance.there.clone();
+        for launched in &packing.launched {
+            if let Some(zone) = imbalance.kinds[launched.kind] {
+                let cpu = problem.kinds[launched.kind].in_zone.cpu;
+                zones[zone] = zones[zone].saturating_add(cpu.saturating_mul(launched.count));
+            }
+        }
+        imbalance.cost(&zones)
+    };
+    imbalances.map(of_imbalance).fold(0, u64::saturating_add)
 }
 
 fn of_taste(taste: &Taste, packing: &Packing) -> u64 {

@@ -51,7 +51,16 @@ impl Balance<'_, '_> {
         }
     }
 
-    /// Launched nodes become others of the same cost, or dearer ones that their pods like better.
+    /// The most that what is on a launched node could cost less elsewhere beside the node: distaste, what it strands, and how
+    /// uneven zones are because of it.
+    fn most_saved(&self, kind: usize, filling: &Filling) -> u64 {
+        let place = Place::Kind(kind);
+        let own = self.distaste(place, filling);
+        let stranded = self.tally.stranded(place, filling);
+        own.saturating_add(stranded).saturating_add(self.tally.uneven())
+    }
+
+    /// Launched nodes become others of the same cost, cheaper ones, or dearer ones that save more than that.
     pub(super) fn exchange_kinds(&mut self, effort: &mut Effort<'_>) {
         for node in 0..self.nodes.len() {
             let Place::Kind(old) = self.nodes[node].place else {
@@ -62,10 +71,12 @@ impl Balance<'_, '_> {
             if kind.supply.is_some() || !self.is_free(node) || filling.is_empty() {
                 continue;
             }
-            let distaste = self.distaste(self.nodes[node].place, &filling);
+            let saved = self.most_saved(old, &filling);
             let usage = kind.usage.as_slice();
-            let range =
-                (kind.account, usage, kind.cost)..=(kind.account, usage, kind.cost.saturating_add(distaste));
+            // Where nothing is stranded or uneven, no cheaper one holds it.
+            let is_dearer_for_terms = kind.stranding.each > 0 || kind.in_zone.each > 0;
+            let least = if is_dearer_for_terms { 0 } else { kind.cost };
+            let range = (kind.account, usage, least)..=(kind.account, usage, kind.cost.saturating_add(saved));
             let others: Vec<usize> = self
                 .alike
                 .range(range)
@@ -82,7 +93,8 @@ impl Balance<'_, '_> {
                     break;
                 };
                 if other == now
-                    || self.problem.kinds[other].part == self.problem.kinds[now].part && distaste == 0
+                    || self.problem.kinds[other].tier != self.problem.kinds[now].tier
+                    || self.problem.kinds[other].part == self.problem.kinds[now].part && saved == 0
                     || !self.holds(other, &filling)
                 {
                     continue;
@@ -100,7 +112,8 @@ impl Balance<'_, '_> {
         }
     }
 
-    /// Nodes become several that cost the same together, where pods on them should be apart.
+    /// Nodes become several that cost the same together, or no more above it than zones may differ less by, where pods on them
+    /// or nodes of the pool should be apart.
     pub(super) fn split(&mut self, effort: &mut Effort<'_>) {
         for node in 0..self.nodes.len() {
             let Place::Kind(old) = self.nodes[node].place else {
@@ -108,18 +121,28 @@ impl Balance<'_, '_> {
             };
             let kind = &self.problem.kinds[old];
             let concerned = |(group, _): &(usize, u64)| self.tally.concerns(*group);
+            let uneven = if kind.in_zone.each > 0 {
+                self.tally.uneven()
+            } else {
+                0
+            };
             if self.nodes.len() > MOST_SPLIT
                 || kind.supply.is_some()
                 || !kind.usage.is_empty()
                 || !self.is_free(node)
-                || !self.nodes[node].filling.iter().any(concerned)
+                || uneven == 0 && !self.nodes[node].filling.iter().any(concerned)
             {
                 continue;
             }
             for parts in 2..=MOST_PARTS {
-                let key = (kind.account, kind.usage.as_slice(), kind.cost / parts);
-                let smaller = self.alike.get(&key).filter(|_| kind.cost.is_multiple_of(parts));
-                let smaller: Vec<usize> = smaller.into_iter().flatten().copied().collect();
+                let least = kind.cost.div_ceil(parts);
+                let most = kind.cost.saturating_add(uneven) / parts;
+                if most < least {
+                    continue;
+                }
+                let key = |cost: u64| (kind.account, kind.usage.as_slice(), cost);
+                let smaller = self.alike.range(key(least)..=key(most));
+                let smaller: Vec<usize> = smaller.flat_map(|(_, kinds)| kinds).copied().collect();
                 let mut smaller = smaller.into_iter();
                 if effort.is_used_up() || smaller.any(|smaller| self.try_split(node, smaller, parts, effort))
                 {
@@ -134,7 +157,8 @@ impl Balance<'_, '_> {
         let pods: u64 = filling.iter().map(|(_, count)| count).sum();
         effort.spend(pods * parts * 2);
         let usable = |(group, _): &(usize, u64)| self.problem.usable[*group].contains(smaller);
-        if pods < parts || !filling.iter().all(usable) {
+        let is_as_heavy = matches!(place, Place::Kind(kind) if self.problem.kinds[kind].tier == self.problem.kinds[smaller].tier);
+        if pods < parts || !is_as_heavy || !filling.iter().all(usable) {
             return false;
         }
         let before = self.tally.unmet();
@@ -143,11 +167,16 @@ impl Balance<'_, '_> {
         }
         self.tally.launch(place, false);
         let first = self.nodes.len();
+        let mut dearer = -i128::from(self.cost(place));
         for _ in 0..parts {
-            self.tally.launch(Place::Kind(smaller), true);
-            self.add(Place::Kind(smaller), &Filling::new());
+            let part = Place::Kind(self.in_emptiest_zone(smaller, &filling));
+            dearer += i128::from(self.cost(part));
+            self.tally.launch(part, true);
+            self.add(part, &Filling::new());
         }
-        let is_better = self.deal(&filling, first) && self.tally.unmet() < before;
+        let is_dealt = self.deal(&filling, first);
+        let (money, squares) = self.tally.unmet();
+        let is_better = is_dealt && (money + dearer, squares) < before;
         if is_better {
             let last = self.nodes.swap_remove(node);
             debug_assert!(last.filling.is_empty(), "all of its pods went to its parts");
@@ -158,7 +187,7 @@ impl Balance<'_, '_> {
             for (group, count) in self.nodes[last].filling.clone() {
                 self.take(last, group, count);
             }
-            self.tally.launch(Place::Kind(smaller), false);
+            self.tally.launch(self.nodes[last].place, false);
             self.nodes.pop();
         }
         self.tally.launch(place, true);
@@ -166,6 +195,35 @@ impl Balance<'_, '_> {
             self.put(node, group, count);
         }
         false
+    }
+
+    fn cost(&self, place: Place) -> u64 {
+        match place {
+            Place::Kind(kind) => self.problem.kinds[kind].cost,
+            Place::Room(_) => 0,
+        }
+    }
+
+    /// Among kinds like one that cost the same, one whose zone has the least of the pool, where that is weighed.
+    fn in_emptiest_zone(&self, kind: usize, filling: &Filling) -> usize {
+        let like = &self.problem.kinds[kind];
+        if like.in_zone.each == 0 {
+            return kind;
+        }
+        let key = (like.account, like.usage.as_slice(), like.cost);
+        let others = self.alike.get(&key).into_iter().flatten().copied();
+        let usable = |other: usize| {
+            let mut groups = filling.iter().map(|(group, _)| *group);
+            groups.all(|group| self.problem.usable[group].contains(other))
+        };
+        let is_like = |other: &usize| {
+            let kind = &self.problem.kinds[*other];
+            kind.pool == like.pool && kind.in_zone == like.in_zone && usable(*other)
+        };
+        let emptiest = others
+            .filter(is_like)
+            .min_by_key(|other| self.tally.in_zone_of(*other));
+        emptiest.unwrap_or(kind)
     }
 
     /// Deals pods out to the nodes from `first` on, each to the one that has the fewest of its group; whether all have room, and
