@@ -143,7 +143,8 @@ pub struct Weights {
     #[serde(deserialize_with = "weights::eviction")]
     #[schemars(extend("format" = null, "minimum" = 0))]
     pub eviction: f64,
-    /// $ per vCPU-hour, or its like, that no pod can use.
+    /// $ per hour of a vCPU that is stranded on a launched node: free, without its proportion of the node's memory free
+    /// beside it; or such memory, as the vCPUs that it stands for.
     #[serde(deserialize_with = "weights::fragmentation")]
     #[schemars(extend("format" = null, "minimum" = 0))]
     pub fragmentation: f64,
@@ -164,7 +165,7 @@ pub struct Weights {
     #[serde(deserialize_with = "weights::price")]
     #[schemars(extend("format" = null, "minimum" = 0))]
     pub price: f64,
-    /// $ per hour and node by which zones differ.
+    /// $ per hour of each vCPU by which the pool's fullest zone exceeds its emptiest, of the zones that it can launch in.
     #[serde(deserialize_with = "weights::zone_imbalance")]
     #[schemars(extend("format" = null, "minimum" = 0))]
     pub zone_imbalance: f64,

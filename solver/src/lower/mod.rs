@@ -155,7 +155,9 @@ impl Problem<'_> {
     /// Whether what pods strand on nodes is weighed.
     #[must_use]
     pub fn weighs_stranding(&self) -> bool {
-        self.kinds.iter().any(|kind| kind.stranding.each > 0)
+        // Asked for each node that is looked at: there are fewer policies than kinds.
+        let mut weights = self.snapshot.objective.weights.values();
+        weights.any(|weights| weights.fragmentation.micros() > 0)
     }
 
     /// Whether a packing is weighed by more than what its nodes cost and rows charge.
