@@ -153,7 +153,7 @@ pub struct Weights {
     #[serde(deserialize_with = "weights::interruption")]
     #[schemars(extend("format" = null, "minimum" = 0))]
     pub interruption: f64,
-    /// $ per node and hour on top of its price, or `auto`: what the class' volumes cost.
+    /// $ per node and hour on top of its price, or `auto`: what the class' volumes cost by EBS's prices in us-east-1.
     #[serde(deserialize_with = "weights::node_hour")]
     #[schemars(schema_with = "schema::node_hour")]
     pub node_hour: NodeHour,

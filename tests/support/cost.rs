@@ -49,6 +49,17 @@ pub(crate) fn findings(input: &Input, plan: &Value) -> Vec<String> {
             "cost.objective is {objective}, less than the nodes' {after:.6}"
         ));
     }
+    let terms = plan.pointer("/cost/terms").and_then(Value::as_object);
+    let sum: f64 = terms
+        .into_iter()
+        .flatten()
+        .filter_map(|(_, term)| term.as_f64())
+        .sum();
+    if (sum - objective).abs() > EXACT {
+        findings.push(format!(
+            "cost.objective is {objective}, its terms come to {sum:.6}"
+        ));
+    }
     findings.extend(proof(plan));
     findings
 }

@@ -14,7 +14,7 @@ use thiserror::Error;
 use super::kubelet::Kubelet;
 use crate::api::{
     AmiFamily, BlockDeviceMapping, EC2NodeClass, InstanceStorePolicy, InterfaceType, NetworkInterface,
-    Overhead, Switch,
+    Overhead, Switch, VolumeType,
 };
 
 /// What a node class says that an instance type depends on.
@@ -56,7 +56,7 @@ pub struct Needs {
 }
 
 /// A disk of a class.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Volume {
     /// The device it is attached as.
     pub device_name: Option<String>,
@@ -64,6 +64,19 @@ pub struct Volume {
     pub root: bool,
     /// Its size, where the class and not the snapshot says it.
     pub size: Option<Amount>,
+    /// What is billed of it beside its size; `None`: no volume of EBS.
+    pub disk: Option<Disk>,
+}
+
+/// Kind and provisioned speed of an EBS volume, where the class says them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Disk {
+    /// Its kind.
+    pub kind: Option<VolumeType>,
+    /// Operations per second.
+    pub iops: Option<u64>,
+    /// MiB per second.
+    pub throughput: Option<u64>,
 }
 
 /// Why a node class can't be used.
@@ -237,10 +250,28 @@ fn volume(index: usize, mapping: &BlockDeviceMapping) -> Result<Volume, (String,
                 })?,
         ),
     };
+    let number = |field: &str, number: Option<i64>| {
+        let read = number.map(|number| {
+            u64::try_from(number).map_err(|_| {
+                let path = format!("spec.blockDeviceMappings[{index}].ebs.{field}");
+                (path, format!("expected a number from 0, found {number}"))
+            })
+        });
+        read.transpose()
+    };
+    let disk = match &mapping.ebs {
+        None => None,
+        Some(ebs) => Some(Disk {
+            kind: ebs.volume_type,
+            iops: number("iops", ebs.iops)?,
+            throughput: number("throughput", ebs.throughput)?,
+        }),
+    };
     Ok(Volume {
         device_name: mapping.device_name.clone(),
         root: mapping.root_volume.unwrap_or(false),
         size,
+        disk,
     })
 }
 

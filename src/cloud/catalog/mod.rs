@@ -16,6 +16,7 @@ mod shape;
 mod sizes;
 #[cfg(test)]
 mod tests;
+mod volumes;
 
 use dovetail_solver::model::instance_type::InstanceType;
 use dovetail_solver::model::money::Price;
@@ -23,12 +24,13 @@ use dovetail_solver::model::name::ZoneName;
 use dovetail_solver::model::offering::{CapacityType, Offering, Reservation};
 use thiserror::Error;
 
-pub use class::{ClassError, ClassSettings, Needs, Volume};
+pub use class::{ClassError, ClassSettings, Disk, Needs, Volume};
 pub use data::{PriceSource, SpotAdvice};
 pub use document::Flaw;
 pub use kubelet::{Kubelet, Threshold};
 use machine::Machine;
 pub(crate) use reserved::kind as reservation_type;
+pub use volumes::price_of_volumes;
 
 /// Every instance type that can be launched in a region.
 #[derive(Clone, Debug)]

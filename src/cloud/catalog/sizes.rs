@@ -30,9 +30,9 @@ const EVICT_DISK: Threshold = Threshold::Share(100_000);
 /// Pod slots where network interfaces set no limit: the kubelet's own default.
 const KUBELET_PODS: u64 = 110;
 /// Root volume where the class says nothing.
-const ROOT_VOLUME: Amount = Amount::new(20 << 30);
+pub(super) const ROOT_VOLUME: Amount = Amount::new(20 << 30);
 /// The same on Windows.
-const WINDOWS_ROOT_VOLUME: Amount = Amount::new(50 << 30);
+pub(super) const WINDOWS_ROOT_VOLUME: Amount = Amount::new(50 << 30);
 
 /// Interfaces that are attached when the EBS driver counts the places that are left: the first, and the one that the VPC
 /// network plugin keeps in reserve. Later ones take no place from the driver's count.

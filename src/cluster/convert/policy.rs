@@ -1,7 +1,8 @@
 //! PackingPolicies: what is weighed for which NodePool, and how long the solver may take.
 //!
 //! An explicit `nodePools` entry beats a selector; two of a kind for one pool are an error that names both, and the pool
-//! keeps the defaults. What a policy asks for and this version doesn't act on is said.
+//! keeps the defaults. `nodeHour: auto` is what the volumes of the pool's class cost, and said. What a policy asks for and this
+//! version doesn't act on is said.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -15,7 +16,9 @@ use dovetail_solver::model::quantity::{Quantity, Rounding};
 use dovetail_solver::model::requirement::Labels;
 use dovetail_solver::model::resources::{Amount, ResourceName, Resources};
 
+use super::node_class::Classes;
 use crate::api::{self, NodeHour, Overhead, SolverSettings, effort};
+use crate::cloud::catalog::{ClassSettings, price_of_volumes};
 use crate::cluster::diagnostics::{Note, Reason};
 use crate::cluster::index::Index;
 use crate::cluster::objects::affinity::{Expression, LabelSelector};
@@ -45,9 +48,9 @@ struct Policy<'i> {
     gap: Gap,
 }
 
-/// Reads all policies and gives each NodePool its own.
+/// Reads all policies and gives each NodePool its own; what their nodes' volumes cost depends on their classes.
 #[must_use]
-pub fn policies(index: &Index) -> (Policies, Vec<Note>) {
+pub fn policies(index: &Index, classes: &Classes) -> (Policies, Vec<Note>) {
     let mut notes = Vec::new();
     let mut read = Vec::new();
     for (name, stored) in index.packing_policies() {
@@ -66,7 +69,11 @@ pub fn policies(index: &Index) -> (Policies, Vec<Note>) {
         let labels = stored.object.metadata.labels.clone().unwrap_or_default();
         match choose(&read, &pool, &labels) {
             Ok(None) => {}
-            Ok(Some(policy)) => result.take(&pool, policy),
+            Ok(Some(policy)) => {
+                let class = &stored.object.spec.template.spec.node_class_ref.name;
+                let said = result.take(&pool, policy, classes.settings.get(class));
+                notes.extend(said.map(|note| note.about(format_args!("NodePool {pool}"))));
+            }
             Err((one, two)) => {
                 let message = format!("PackingPolicies {one} and {two} both claim it; it keeps the defaults");
                 notes.push(Note::error(Reason::Policy, message).about(format_args!("NodePool {pool}")));
@@ -108,9 +115,25 @@ fn choose<'p, 'i>(
 }
 
 impl Policies {
-    fn take(&mut self, pool: &NodePoolName, policy: &Policy<'_>) {
-        if policy.weights != Weights::default() {
-            self.objective.weights.insert(pool.clone(), policy.weights);
+    /// What there is to say about it. A pool whose class isn't known launches nothing.
+    fn take(
+        &mut self,
+        pool: &NodePoolName,
+        policy: &Policy<'_>,
+        class: Option<&ClassSettings>,
+    ) -> Option<Note> {
+        let mut weights = policy.weights;
+        let class = class.filter(|_| policy.spec.weights.node_hour == NodeHour::Auto);
+        let said = class.map(|class| {
+            weights.node_hour = price_of_volumes(class);
+            let message = format!(
+                "nodeHour: auto is {} $ per node and hour, an estimate: the volumes of its class at EBS's prices in us-east-1",
+                weights.node_hour
+            );
+            Note::info(Reason::Policy, message)
+        });
+        if weights != Weights::default() {
+            self.objective.weights.insert(pool.clone(), weights);
         }
         if policy.spec.placement.keep_off_accelerators {
             self.placement.keep_off_accelerators.insert(pool.clone());
@@ -127,6 +150,7 @@ impl Policies {
                 .map_or(policy.time_budget, |budget| budget.min(policy.time_budget)),
         );
         self.gap = Some(self.gap.map_or(policy.gap, |gap| gap.min(policy.gap)));
+        said
     }
 }
 
@@ -139,6 +163,7 @@ impl<'i> Policy<'i> {
         weight("eviction", weights.eviction)?;
         let node_hour = match weights.node_hour {
             NodeHour::Dollars(amount) => weight("nodeHour", amount)?,
+            // It depends on the pool's class.
             NodeHour::Auto => Price::default(),
         };
         let SolverSettings { time_budget, gap } = &spec.solver;
@@ -220,7 +245,6 @@ impl<'i> Policy<'i> {
                 "weights.eviction",
                 differs(weights.eviction, usual_weights.eviction),
             ),
-            ("weights.nodeHour: auto", weights.node_hour == NodeHour::Auto),
             ("consolidation", spec.consolidation != usual.consolidation),
             ("placement.nominate", !spec.placement.nominate),
         ];
@@ -280,7 +304,7 @@ mod tests {
     fn read(documents: &[String]) -> (Policies, Vec<String>) {
         let read = read_bytes("input", (POOLS.to_owned() + &documents.concat()).as_bytes(), &[]).unwrap();
         assert!(read.diagnostics.is_empty(), "{:?}", read.diagnostics);
-        let (policies, notes) = policies(&read.index);
+        let (policies, notes) = policies(&read.index, &Classes::default());
         (policies, notes.iter().map(ToString::to_string).collect())
     }
 
@@ -346,7 +370,7 @@ mod tests {
             )
             .unwrap();
             let dropped = !read.diagnostics.dropped().is_empty();
-            let (_, notes) = policies(&read.index);
+            let (_, notes) = policies(&read.index, &Classes::default());
             assert!(dropped || notes.iter().any(|note| note.path.is_some()), "{wrong}");
         }
         let (understood, notes) = read(&[policy(
@@ -384,12 +408,31 @@ mod tests {
         ] {
             let document = policy("one", &format!("nodePools: [a], solver: {{{solver}}}"));
             let read = read_bytes("input", (POOLS.to_owned() + &document).as_bytes(), &[]).unwrap();
-            let (policies, notes) = policies(&read.index);
+            let (policies, notes) = policies(&read.index, &Classes::default());
             assert_eq!((policies.time_budget, policies.gap), (None, None), "{solver}");
             let said = notes
                 .iter()
                 .any(|note| note.path.as_deref() == Some(field) && note.message.contains(expected));
             assert!(said, "{solver}: {notes:?}");
         }
+    }
+    #[test]
+    fn a_node_hour_of_auto_is_what_the_volumes_of_the_pools_class_cost() {
+        let class = "apiVersion: karpenter.k8s.aws/v1\nkind: EC2NodeClass\nmetadata: {name: n}\nspec: {amiSelectorTerms: [{alias: al2023@latest}], role: r, subnetSelectorTerms: [{id: subnet-1}], securityGroupSelectorTerms: [{id: sg-1}], blockDeviceMappings: [{deviceName: /dev/xvda, ebs: {volumeSize: 500Gi, volumeType: gp3}}]}\n---\n";
+        let one = policy("one", "nodePools: [a], weights: {nodeHour: auto}");
+        let input = format!("{POOLS}{class}{one}");
+        let read = read_bytes("input", input.as_bytes(), &[]).unwrap();
+        assert!(read.diagnostics.is_empty(), "{:?}", read.diagnostics);
+        let (classes, _) = crate::cluster::convert::node_class::classes(&read.index);
+        let (policies, notes) = policies(&read.index, &classes);
+        let weights = |name: &str| policies.objective.weights(Some(&NodePoolName::from(name)));
+        // $40 a month.
+        assert_eq!(weights("a").node_hour.micros(), 54_795);
+        assert_eq!(weights("b").node_hour.micros(), 0);
+        let notes: Vec<String> = notes.iter().map(ToString::to_string).collect();
+        assert!(
+            notes.len() == 1 && notes[0].contains("nodeHour: auto is 0.054795 $ per node and hour"),
+            "{notes:?}"
+        );
     }
 }

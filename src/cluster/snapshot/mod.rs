@@ -88,9 +88,9 @@ pub enum FreezeError {
 pub fn freeze(index: &Index, options: &FreezeOptions) -> Result<Frozen, FreezeError> {
     let mut notes = Vec::new();
     let (catalogue, region_reason) = catalogue(index, options, &mut notes)?;
-    let (policies, said) = policies(index);
-    notes.extend(said);
     let (classes, said) = classes(index);
+    notes.extend(said);
+    let (policies, said) = policies(index, &classes);
     notes.extend(said);
 
     let surroundings = Surroundings::of(index, &options.scheduler_config);

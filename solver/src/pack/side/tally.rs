@@ -12,6 +12,9 @@ use crate::pack::{Filling, Packing, stranding};
 
 use super::verdict::{nodes, of};
 
+/// Looks that counting anew what is stranded on a node is worth.
+const STRANDING_LOOKS: usize = 4;
+
 /// What is unmet, and how uneven numbers are.
 pub type Unmet = (i128, i128);
 
@@ -46,6 +49,8 @@ pub struct Tally<'a> {
     present: Vec<Vec<Present>>,
     /// By imbalance and zone: CPU.
     zones: Vec<Vec<u64>>,
+    /// Whether anything that is stranded is weighed.
+    strands: bool,
     unmet: Unmet,
 }
 
@@ -86,6 +91,7 @@ impl<'a> Tally<'a> {
             levels: Vec::with_capacity(wishes.evenly.len()),
             present: Vec::with_capacity(wishes.company.len()),
             zones: wishes.imbalances.iter().map(|row| row.there.clone()).collect(),
+            strands: problem.weighs_stranding(),
             unmet: (0, 0),
         };
         for (at, taste) in wishes.tastes.iter().enumerate() {
@@ -174,7 +180,7 @@ impl<'a> Tally<'a> {
         taste.is_some() || !evenly.is_empty() || !company.is_empty()
     }
 
-    /// How many wishes know a group: what a change costs.
+    /// How many wishes know a group: what a change costs. What is stranded takes a look at all that is on the node.
     #[must_use]
     pub fn looks(&self, group: usize) -> u64 {
         let Roles {
@@ -182,7 +188,9 @@ impl<'a> Tally<'a> {
             evenly,
             company,
         } = &self.roles[group];
-        u64::try_from(1 + usize::from(taste.is_some()) + evenly.len() + company.len()).unwrap_or(u64::MAX)
+        let stranding = if self.strands { STRANDING_LOOKS } else { 0 };
+        let wishes = usize::from(taste.is_some()) + evenly.len() + company.len();
+        u64::try_from(1 + wishes + stranding).unwrap_or(u64::MAX)
     }
 
     /// A node of this place is launched (or, with `false`, isn't), nothing on it.

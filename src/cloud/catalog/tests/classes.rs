@@ -133,6 +133,7 @@ fn disks_decide_scratch_space() {
         device_name: Some(device.to_owned()),
         root,
         size: Some(Amount::new(gibibytes << 30)),
+        ..Volume::default()
     };
     let scratch = |family, volumes: &[Volume], policy, name: &str| {
         let class = ClassSettings {

@@ -172,6 +172,7 @@ fn a_class_moves_stated_allocatable_by_what_it_says() {
         device_name: None,
         root: true,
         size: Some(Amount::new(100 << 30)),
+        ..Volume::default()
     }];
     assert_eq!(amount(&small, "c7i.large", &class, "cpu"), 1_800);
     assert_eq!(amount(&small, "c7i.large", &class, "memory"), 2_800 * MIB);

@@ -56,7 +56,7 @@ prop_compose! {
         ClassSettings {
             ami_family,
             kubelet: Kubelet { max_pods, pods_per_core, system_reserved, kube_reserved, evict_memory, evict_disk },
-            volumes: root.map(|size| Volume { device_name: None, root: true, size: Some(Amount::new(size)) }).into_iter().collect(),
+            volumes: root.map(|size| Volume { device_name: None, root: true, size: Some(Amount::new(size)), ..Volume::default() }).into_iter().collect(),
             instance_store_policy: raid.then_some(InstanceStorePolicy::RAID0),
             memory_overhead: if optimistic { Overhead::Optimistic } else { Overhead::Pessimistic },
             ..ClassSettings::default()
@@ -151,8 +151,7 @@ fn attachments_are_what_the_driver_counts_when_a_node_starts() {
         volumes: ["/dev/xvda", "/dev/xvdb", "/dev/xvdc"]
             .map(|device| Volume {
                 device_name: Some(device.to_owned()),
-                root: false,
-                size: None,
+                ..Volume::default()
             })
             .into(),
         ..plain
