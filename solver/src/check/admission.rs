@@ -27,8 +27,10 @@ pub(super) struct Near<'s> {
     topologies: Vec<&'s Topology<'s>>,
     /// Kinds that match all terms.
     pub(super) matched: FixedBitSet,
-    /// By term: domains with a match.
+    /// By term: domains with a match, whichever offers are taken.
     near: Vec<FixedBitSet>,
+    /// Sites with a match.
+    sites: FixedBitSet,
     /// A match runs, or a start made one: no pod can be the first.
     has_first: bool,
     /// Kind and presence of the pods that aren't admitted yet.
@@ -36,10 +38,6 @@ pub(super) struct Near<'s> {
 }
 
 impl<'s> Near<'s> {
-    fn domain(&self, term: usize, site: usize) -> Option<usize> {
-        self.topologies[term].domain_of[site]
-    }
-
     pub(super) fn new(
         sites: &Sites<'_, '_>,
         topologies: &'s Topologies<'s>,
@@ -51,6 +49,7 @@ impl<'s> Near<'s> {
         let mut near = Self {
             matched: matched(sites, &terms),
             near: lengths.map(FixedBitSet::with_capacity).collect(),
+            sites: FixedBitSet::with_capacity(sites.len),
             terms,
             topologies,
             has_first: false,
@@ -71,19 +70,28 @@ impl<'s> Near<'s> {
     }
 
     fn matches_at(&mut self, site: usize) {
-        for term in 0..self.terms.len() {
-            if let Some(domain) = self.domain(term, site) {
-                self.near[term].insert(domain);
+        self.sites.insert(site);
+        for (topology, near) in self.topologies.iter().zip(&mut self.near) {
+            if topology.is_one(site) {
+                near.extend(topology.domains(site));
             }
         }
+    }
+
+    /// A domain of a term that a site could be in and that has no match.
+    fn lacking(&self, term: usize, site: usize) -> Option<usize> {
+        let mut domains = self.topologies[term].domains(site);
+        domains.find(|domain| !self.near[term].contains(*domain) && !self.sites.contains(site))
     }
 
     /// How many keys of a site have no match at its value; `None`: it lacks a key.
     fn lacks(&self, site: usize) -> Option<usize> {
         let mut lacking = 0;
         for term in 0..self.terms.len() {
-            let domain = self.domain(term, site)?;
-            lacking += usize::from(!self.near[term].contains(domain));
+            if self.topologies[term].may_lack(site) {
+                return None;
+            }
+            lacking += usize::from(self.lacking(term, site).is_some());
         }
         Some(lacking)
     }
@@ -196,17 +204,16 @@ pub(super) fn lack(sites: &Sites<'_, '_>, rule: &Near<'_>, site: usize) -> Strin
     let place = sites.site(site);
     for (at, term) in rule.terms.iter().enumerate() {
         let key = &term.topology_key;
-        match rule.domain(at, site) {
-            None => return format!("must be near others by {key}, which {place} has not"),
-            Some(domain) if !rule.near[at].contains(domain) => {
-                let value = rule.topologies[at].name(domain);
-                let where_else = rule.near[at].count_ones(..);
-                return format!(
-                    "must be near others by {key}, and in {value}, where {place} is, no pod matches that could be \
-                     there before ({where_else} other values have one)"
-                );
-            }
-            Some(_) => {}
+        if rule.topologies[at].may_lack(site) {
+            return format!("must be near others by {key}, which {place} has not");
+        }
+        if let Some(domain) = rule.lacking(at, site) {
+            let value = rule.topologies[at].name(domain);
+            let where_else = rule.near[at].count_ones(..);
+            return format!(
+                "must be near others by {key}, and in {value}, where {place} is, no pod matches that could be \
+                 there before ({where_else} other values have one)"
+            );
         }
     }
     format!("must be near others, and no order brings it to {place}")

@@ -19,6 +19,18 @@ pub(super) enum Expected {
     Surely,
 }
 
+/// Whether anti-affinity, its own or another pod's, may keep a DaemonSet's pod off nodes that it is for.
+pub(super) fn may_be_kept_off(world: &World<'_>, daemon_set: usize) -> bool {
+    let daemon_set = &world.snapshot.daemon_sets[daemon_set];
+    let (namespace, labels) = (daemon_set.name.namespace.as_str(), &daemon_set.spec.labels);
+    let templates = world.snapshot.daemon_sets.iter().map(|other| &*other.spec);
+    let mut terms = (world.specs.iter().copied())
+        .chain(templates)
+        .flat_map(|spec| &spec.rules.anti_affinity);
+    !daemon_set.spec.rules.anti_affinity.is_empty()
+        || terms.any(|term| term.selector.matches(namespace, labels))
+}
+
 /// Whether a DaemonSet will run on the node that these launches make.
 pub(super) fn on_launch(
     world: &World<'_>,

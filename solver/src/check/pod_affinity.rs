@@ -5,14 +5,16 @@
 //! **Anti-affinity.** No pod that comes is in one domain with another that its term matches, or whose term matches it:
 //! whichever of the two comes second is refused, so order is no help. Terminating pods count: kube-scheduler refuses
 //! others while they are there. DaemonSet pods count that a node to come may have under any offer, and those that an existing
-//! node still expects. A node without the key is in no domain, and pods there are free.
+//! node still expects. A node without the key is in no domain, and pods there are free. A launch whose offers differ in the
+//! key is in all their domains at once: two pods could meet exactly where a domain of the one's site is one of the other's.
 //!
 //! **Affinity.** A match is a pod that *all* selectors of a pod's terms match. A pod comes to a site that has every key,
 //! and under each key the value of a site with a match, or, if there was no match anywhere and it matches itself, to any
 //! site. An order is built: first what needs none, then what that admits, as long as anything changes; then each rule that
 //! is left may start once, if no match runs and no earlier start is one, before everything else. Rules that wait for each
 //! other in a circle have no order, and are refused. Where starts get into each other's way, only so many are tried.
-//! Terminating pods match nothing: they are gone when the plan is carried out.
+//! Terminating pods match nothing: they are gone when the plan is carried out. A launch whose offers differ in the key must
+//! have a match in every domain that it could be in, or on itself; for others its pods are a match nowhere.
 //!
 //! (How the order is found: `admission`.)
 
@@ -25,7 +27,7 @@ use crate::model::rules::PodTerm;
 
 use super::admission::{MOST_TRIALS, Near, Topologies, lack, matched, settle};
 use super::daemons::Expected;
-use super::sites::{Example, Kind, Presence, Sites};
+use super::sites::{Example, Presence, Sites};
 use super::topology::Topology;
 use super::{Rule, Violations};
 
@@ -44,7 +46,7 @@ pub(super) fn check(sites: &Sites<'_, '_>, found: &mut Violations) {
     together(sites, &topologies, &mut said, found);
 }
 
-/// Sites and keys that were reported because the offers of a launch don't agree.
+/// Sites and keys that were reported because a launch leaves the key open.
 type Said<'s> = BTreeSet<(usize, &'s str)>;
 
 /// Pods on one side of a term in one domain.
@@ -125,8 +127,8 @@ fn apart<'s>(
         for at in owners.union(&matched) {
             let kind = &sites.kinds[at];
             for presence in &kind.presences {
-                offers_agree(sites, topology, presence, (Rule::AntiAffinity, said), found);
-                if let Some(domain) = topology.domain_of[presence.site] {
+                is_settled(sites, topology, presence, (Rule::AntiAffinity, said), found);
+                for domain in topology.domains(presence.site) {
                     let domain = domains.entry(domain).or_default();
                     let side = match (owners.contains(at), matched.contains(at)) {
                         (true, true) => &mut domain.both,
@@ -154,7 +156,7 @@ fn apart<'s>(
 }
 
 /// Said once for a launch and a key, whichever rule counts its pods first.
-fn offers_agree<'s>(
+fn is_settled<'s>(
     sites: &Sites<'_, '_>,
     topology: &Topology<'s>,
     presence: &Presence,
@@ -164,11 +166,11 @@ fn offers_agree<'s>(
     if presence.coming == 0 || topology.key == HOSTNAME_LABEL {
         return;
     }
-    let Some(disagreement) = topology.disagreement(sites, presence.site) else {
+    let Some(open) = topology.open(presence.site) else {
         return;
     };
     if said.insert((presence.site, topology.key)) {
-        let detail = format!("stands in {}, where {disagreement}", sites.site(presence.site));
+        let detail = format!("stands in {}, where {open}", sites.site(presence.site));
         found.add(rule, sites.name(presence.example), detail);
     }
 }
@@ -197,11 +199,8 @@ fn together<'s>(
     for rule in &rules {
         for term in &rule.terms {
             let topology = &topologies[term.topology_key.as_str()];
-            let waiting = rule.waiting.iter().map(|(_, presence)| presence);
-            let matched = rule.matched.ones().map(|kind| &sites.kinds[kind]);
-            let matched = matched.filter(|kind| kind.spec.rules.affinity.is_empty());
-            for presence in waiting.chain(matched.flat_map(Kind::arrivals)) {
-                offers_agree(sites, topology, presence, (Rule::Affinity, said), found);
+            for (_, presence) in &rule.waiting {
+                is_settled(sites, topology, presence, (Rule::Affinity, said), found);
             }
         }
     }

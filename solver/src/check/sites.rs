@@ -216,8 +216,13 @@ impl<'s, 'a> Sites<'s, 'a> {
                 presences: Vec::new(),
             });
             let kind = self.kinds.len() - 1;
+            let at_most = if daemons::may_be_kept_off(world, at) {
+                Expected::Perhaps
+            } else {
+                Expected::Surely
+            };
             for node in daemons::on_nodes(world, placed, at) {
-                self.presence(kind, node, Example::DaemonSet(at)).expected = Expected::Surely;
+                self.presence(kind, node, Example::DaemonSet(at)).expected = at_most;
             }
             let launches = self.launches;
             let fillings = launches.fillings.iter();
@@ -225,7 +230,7 @@ impl<'s, 'a> Sites<'s, 'a> {
                 .map(|filling| daemons::on_launch(world, launches, filling, at))
                 .collect();
             for (launch, filling) in launches.filling_of.iter().enumerate() {
-                let expected = filling.map_or(Expected::Never, |filling| of_fillings[filling]);
+                let expected = filling.map_or(Expected::Never, |filling| of_fillings[filling].min(at_most));
                 if expected != Expected::Never {
                     let site = self.nodes + launch;
                     self.presence(kind, site, Example::DaemonSet(at)).expected = expected;

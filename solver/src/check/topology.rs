@@ -1,7 +1,8 @@
 //! Sites by the value of a topology key. Under the host name each launch is a domain of its own; under every other key
-//! all offers of a launch must agree on the value wherever a rule counts its pods, since any of them may be taken.
+//! the offers of a launch may differ in the value, and any of them may be taken: a rule then judges the launch in each of its
+//! domains.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::instance_type::HOSTNAME_LABEL;
 
@@ -17,8 +18,22 @@ pub(super) struct Topology<'s> {
     values: BTreeMap<&'s str, usize>,
     /// Name of each domain; `None`: the host of a launch.
     names: Vec<Option<&'s str>>,
-    /// Launches whose offers don't agree, and how.
-    loose: BTreeMap<usize, String>,
+    /// What nodes to come could be, by domain.
+    prospects: BTreeMap<usize, Vec<usize>>,
+    /// Sites whose offers don't agree.
+    loose: BTreeMap<usize, Loose>,
+}
+
+/// What a launch could have under the key whose offers don't agree.
+#[derive(Clone)]
+struct Loose {
+    domains: BTreeSet<usize>,
+    /// Some offers leave it open: a value that nobody chose.
+    is_open: bool,
+    /// Some offers have none.
+    may_lack: bool,
+    /// For people.
+    said: String,
 }
 
 /// What a node to come has under the key.
@@ -37,6 +52,7 @@ impl<'s> Topology<'s> {
             domain_of: Vec::with_capacity(sites.len),
             values: BTreeMap::new(),
             names: Vec::new(),
+            prospects: BTreeMap::new(),
             loose: BTreeMap::new(),
         };
         for node in &sites.world.snapshot.nodes {
@@ -81,19 +97,24 @@ impl<'s> Topology<'s> {
                 None => Held::Missing,
             })
             .collect();
-        let of_fillings: Vec<(Option<usize>, Option<String>)> = launches
+        for (prospect, held) in held.iter().enumerate() {
+            if let Held::Domain(domain) = held {
+                self.prospects.entry(*domain).or_default().push(prospect);
+            }
+        }
+        let of_fillings: Vec<(Option<usize>, Option<Loose>)> = launches
             .fillings
             .iter()
             .map(|filling| self.of_filling(sites, filling, &held))
             .collect();
         for (launch, filling) in launches.filling_of.iter().enumerate() {
-            let (domain, disagreement) = match filling {
+            let (domain, loose) = match filling {
                 Some(filling) => &of_fillings[*filling],
                 None => &(None, None),
             };
             self.domain_of.push(*domain);
-            if let Some(disagreement) = disagreement {
-                self.loose.insert(launch, disagreement.clone());
+            if let Some(loose) = loose {
+                self.loose.insert(sites.nodes + launch, loose.clone());
             }
         }
     }
@@ -104,32 +125,48 @@ impl<'s> Topology<'s> {
         sites: &Sites<'s, '_>,
         filling: &Filling<'_>,
         held: &[Held],
-    ) -> (Option<usize>, Option<String>) {
+    ) -> (Option<usize>, Option<Loose>) {
         let others = &sites.launches.lists[filling.list].offers;
         let all = std::iter::once(&filling.first).chain(others);
-        let mut meanings = all.flat_map(|offer| offer.all.iter().map(move |at| (offer, held[*at])));
-        let Some((_, first)) = meanings.next() else {
+        let meanings = all.flat_map(|offer| offer.all.iter().map(move |at| (offer, held[*at])));
+        let Some((_, first)) = meanings.clone().next() else {
             return (None, None);
-        };
-        let say = |held: Held| match held {
-            Held::Domain(domain) => self.name(domain).to_owned(),
-            Held::Open => "a value that nobody chose".to_owned(),
-            Held::Missing => "none".to_owned(),
         };
         let domain = match first {
             Held::Domain(domain) => Some(domain),
-            Held::Open => return (None, Some(format!("{} has {}", self.key, say(first)))),
-            Held::Missing => None,
+            Held::Open | Held::Missing => None,
         };
-        let differs = meanings.find(|(_, other)| *other != first);
-        let disagreement = differs.map(|(offer, other)| {
-            let (key, first, other) = (self.key, say(first), say(other));
-            format!(
-                "{key} is {first} under its first choice and {other} as {}",
+        let differs = meanings.clone().find(|(_, other)| *other != first);
+        let said = match (first, differs) {
+            (Held::Open, _) => format!("{} has {}", self.key, self.say(first)),
+            (_, Some((offer, other))) => format!(
+                "{} is {} under its first choice and {} as {}",
+                self.key,
+                self.say(first),
+                self.say(other),
                 offer.named
-            )
+            ),
+            (_, None) => return (domain, None),
+        };
+        let domains = meanings.clone().filter_map(|(_, held)| match held {
+            Held::Domain(domain) => Some(domain),
+            Held::Open | Held::Missing => None,
         });
-        (domain, disagreement)
+        let loose = Loose {
+            domains: domains.collect(),
+            is_open: meanings.clone().any(|(_, held)| held == Held::Open),
+            may_lack: meanings.clone().any(|(_, held)| held == Held::Missing),
+            said,
+        };
+        (domain, Some(loose))
+    }
+
+    fn say(&self, held: Held) -> &'s str {
+        match held {
+            Held::Domain(domain) => self.name(domain),
+            Held::Open => "a value that nobody chose",
+            Held::Missing => "none",
+        }
     }
 
     /// How many domains there are.
@@ -142,9 +179,35 @@ impl<'s> Topology<'s> {
         self.names[domain].unwrap_or("a host of its own")
     }
 
-    /// How the offers behind a site differ in the key, where they do.
-    pub(super) fn disagreement(&self, sites: &Sites<'_, '_>, site: usize) -> Option<&str> {
-        let launch = site.checked_sub(sites.nodes)?;
-        self.loose.get(&launch).map(String::as_str)
+    /// What nodes to come could be that are in a domain.
+    pub(super) fn prospects(&self, domain: usize) -> &[usize] {
+        self.prospects.get(&domain).map_or(&[], Vec::as_slice)
+    }
+
+    /// That some offers behind a site leave the key open, in words: no rule can say in which domain it is.
+    pub(super) fn open(&self, site: usize) -> Option<&str> {
+        let loose = self.loose.get(&site).filter(|loose| loose.is_open);
+        loose.map(|loose| loose.said.as_str())
+    }
+
+    /// Every domain that a site could be in.
+    pub(super) fn domains(&self, site: usize) -> impl Iterator<Item = usize> {
+        let loose = self.loose.get(&site);
+        let several = loose.into_iter().flat_map(|loose| loose.domains.iter().copied());
+        let one = self.domain_of[site].filter(|_| loose.is_none());
+        one.into_iter().chain(several)
+    }
+
+    /// Whether a site is in one domain, whichever offer is taken.
+    pub(super) fn is_one(&self, site: usize) -> bool {
+        self.domain_of[site].is_some() && !self.loose.contains_key(&site)
+    }
+
+    /// Whether a site could be in no domain.
+    pub(super) fn may_lack(&self, site: usize) -> bool {
+        match self.loose.get(&site) {
+            Some(loose) => loose.may_lack,
+            None => self.domain_of[site].is_none(),
+        }
     }
 }

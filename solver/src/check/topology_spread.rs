@@ -17,7 +17,9 @@
 //! domain has its *f*, so at least min *f*, and the pod makes at most *i + b* ≤ min *f* + skew. ∎
 //! Where several constraints meet, each is judged so by itself: no order is looked for that serves all at once.
 //!
-//! A launch whose offers differ in being eligible counts where that is worse.
+//! A launch whose offers differ in being eligible, or in the key, counts where that is worse: in every domain that it could be
+//! in for the most that there can be, and in none for the fewest. One that counts is a domain, whoever it is for: nodes come
+//! in any order.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -77,7 +79,7 @@ pub(super) fn check(sites: &Sites<'_, '_>, found: &mut Violations) {
         topologies: topologies.collect(),
         values: BTreeMap::new(),
         eligible: BTreeMap::new(),
-        disagreements: BTreeSet::new(),
+        open: BTreeSet::new(),
     };
     for constraint in constraints.keys() {
         let (key, of_spec) = (
@@ -126,8 +128,8 @@ struct Judge<'s, 'a> {
     values: BTreeMap<(usize, Vec<&'s str>, &'s str), BTreeSet<&'s str>>,
     /// Existing nodes.
     eligible: BTreeMap<Policy<'s>, FixedBitSet>,
-    /// Sites and keys that were reported because offers don't agree.
-    disagreements: BTreeSet<(usize, &'s str)>,
+    /// Sites and keys that were reported because a launch leaves the key open.
+    open: BTreeSet<(usize, &'s str)>,
 }
 
 impl<'s> Judge<'s, '_> {
@@ -162,6 +164,7 @@ impl<'s> Judge<'s, '_> {
         for domain in values.iter().filter_map(|value| topology.find(value)) {
             counts[domain].is_domain = key != HOSTNAME_LABEL;
         }
+        self.openings(constraint, &mut counts);
         self.arrivals(constraint, bound, &mut counts, found);
         self.count(constraint, bound, &mut counts, found);
         let domains = counts.iter().filter(|count| count.is_domain).count();
@@ -169,6 +172,22 @@ impl<'s> Judge<'s, '_> {
         least_is_nothing |= u32::try_from(domains).is_ok_and(|domains| domains < fewest);
         let topology = &self.topologies[key];
         self.skew(spread, topology, &counts, least_is_nothing, found);
+    }
+
+    /// Marks the domains of launches that count, whoever they are for: they are none before.
+    fn openings(&self, constraint: &Constraint<'s>, counts: &mut [Count]) {
+        let topology = &self.topologies[constraint.spread.topology_key.as_str()];
+        let prospects = &self.sites.launches.prospects;
+        for (domain, count) in counts
+            .iter_mut()
+            .enumerate()
+            .filter(|(_, count)| !count.is_domain)
+        {
+            count.is_domain = topology.prospects(domain).iter().any(|prospect| {
+                let prospect = &prospects[*prospect];
+                would_count(self.sites, constraint, prospect.pool, &prospect.labels)
+            });
+        }
     }
 
     /// Marks the domains that get bound pods; a place without the key is none.
@@ -182,17 +201,18 @@ impl<'s> Judge<'s, '_> {
         let (sites, key) = (self.sites, constraint.spread.topology_key.as_str());
         let topology = &self.topologies[key];
         for presence in bound.iter().flat_map(|kind| sites.kinds[*kind].arrivals()) {
-            if let Some(domain) = topology.domain_of[presence.site] {
+            for domain in topology.domains(presence.site) {
                 counts[domain].is_domain = true;
                 counts[domain].arrival.get_or_insert(presence.example);
-            } else if topology.disagreement(sites, presence.site).is_none() {
+            }
+            if topology.may_lack(presence.site) {
                 let detail = format!(
                     "is spread over {key}, which {} has not",
                     sites.site(presence.site)
                 );
                 found.add(Rule::TopologySpread, sites.name(presence.example), detail);
             }
-            offers_agree(sites, topology, presence, &mut self.disagreements, found);
+            is_settled(sites, topology, presence, &mut self.open, found);
         }
     }
 
@@ -230,15 +250,15 @@ impl<'s> Judge<'s, '_> {
                     eligible_launch(sites, constraint, presence.site, &mut of_prospects)
                 };
                 if ever && presence.coming > 0 {
-                    offers_agree(sites, topology, presence, &mut self.disagreements, found);
+                    is_settled(sites, topology, presence, &mut self.open, found);
                 }
-                let Some(domain) = topology.domain_of[presence.site] else {
-                    continue;
-                };
-                let count = &mut counts[domain];
                 let early = if comes_early { presence.coming } else { 0 };
-                count.early += u64::from(ever) * (presence.staying + early);
-                count.finally += u64::from(always) * (presence.staying + presence.coming);
+                let is_there = always && topology.is_one(presence.site);
+                for domain in topology.domains(presence.site) {
+                    let count = &mut counts[domain];
+                    count.early += u64::from(ever) * (presence.staying + early);
+                    count.finally += u64::from(is_there) * (presence.staying + presence.coming);
+                }
             }
         }
     }
@@ -278,19 +298,19 @@ impl<'s> Judge<'s, '_> {
 }
 
 /// Said once for a launch and a key.
-fn offers_agree<'s>(
+fn is_settled<'s>(
     sites: &Sites<'_, '_>,
     topology: &Topology<'s>,
     presence: &Presence,
-    disagreements: &mut BTreeSet<(usize, &'s str)>,
+    said: &mut BTreeSet<(usize, &'s str)>,
     found: &mut Violations,
 ) {
-    let Some(disagreement) = topology.disagreement(sites, presence.site) else {
+    let Some(open) = topology.open(presence.site) else {
         return;
     };
-    if disagreements.insert((presence.site, topology.key)) {
+    if said.insert((presence.site, topology.key)) {
         let place = sites.site(presence.site);
-        let detail = format!("counts for a spread in {place}, where {disagreement}");
+        let detail = format!("counts for a spread in {place}, where {open}");
         found.add(Rule::TopologySpread, sites.name(presence.example), detail);
     }
 }

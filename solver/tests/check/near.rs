@@ -77,6 +77,40 @@ fn two_that_keep_apart_by_zone_are_in_two_zones_under_every_offer() {
 }
 
 #[test]
+fn a_launch_whose_offers_differ_in_the_zone_is_in_all_of_them() {
+    let snapshot = cluster()
+        .pods_with(
+            "x",
+            1,
+            "1",
+            "1Gi",
+            away("x", &[(ZONE_LABEL, "x"), (ZONE_LABEL, "y")]),
+        )
+        .pods_with("y", 1, "1", "1Gi", |spec| app(spec, "y"))
+        .freeze();
+    // Nobody else is in any of them.
+    let alone = Draft::new(&snapshot).launch("p", &[A, B], &["default/x-0"]);
+    assert_eq!(broken(&snapshot, alone.body()), [Rule::Placement]);
+    let with = |own: &[Offer<'_>], others: &[Offer<'_>]| {
+        let draft = Draft::new(&snapshot).launch("p", own, &["default/x-0"]);
+        broken(&snapshot, draft.launch("p", others, &["default/y-0"]).body())
+    };
+    assert_eq!(with(&[A], &[B]), []);
+    assert_eq!(with(&[A, B], &[B]), [Rule::AntiAffinity]);
+    assert_eq!(with(&[A], &[B, A]), [Rule::AntiAffinity]);
+    // Near itself on the one node, wherever that is; near others only where they surely are.
+    let own = cluster()
+        .pods_with("x", 2, "1", "1Gi", near("x", &[(ZONE_LABEL, "x")]))
+        .freeze();
+    let draft = Draft::new(&own).launch("p", &[A, B], &["default/x-0", "default/x-1"]);
+    accepted(&own, draft);
+    let draft = Draft::new(&own).launch("p", &[A, B], &["default/x-0"]);
+    refused(&own, draft.launch("p", &[A], &["default/x-1"]), Rule::Affinity);
+    let draft = Draft::new(&own).launch("p", &[A], &["default/x-0"]);
+    refused(&own, draft.launch("p", &[A, B], &["default/x-1"]), Rule::Affinity);
+}
+
+#[test]
 fn it_is_enough_that_one_side_keeps_apart() {
     let snapshot = cluster()
         .pods_with("x", 2, "1", "1Gi", away("x", &[(HOSTNAME_LABEL, "y")]))
@@ -322,6 +356,28 @@ fn daemon_sets_are_on_the_node_to_come() {
     assert_eq!(launched(&close, &[(B, &["x-0"])]), [Rule::Affinity]);
     let either = Draft::new(&close).launch("p", &[A, B], &["default/x-0"]);
     refused(&close, either, Rule::Affinity);
+    // In whichever zone there is one.
+    let anywhere = cluster().daemon_set_with("agent", "100m", "64Mi", |spec| app(spec, "agent"));
+    let mut parts = anywhere
+        .pods_with("x", 1, "1", "1Gi", near("x", &[(ZONE_LABEL, "agent")]))
+        .pods_with("y", 1, "1", "1Gi", |spec| app(spec, "y"))
+        .parts;
+    parts.daemon_sets[0].name.namespace = "default".to_owned();
+    let brought = parts.clone().freeze().unwrap();
+    let draft = |snapshot| {
+        let draft = Draft::new(snapshot).launch("p", &[A, B], &["default/x-0"]);
+        draft.launch("p", &[B], &["default/y-0"])
+    };
+    accepted(&brought, draft(&brought));
+    // Where somebody keeps it off, it may not come.
+    for pod in parts.pods.iter_mut().filter(|pod| pod.name.name == "y-0") {
+        let mut spec = (*pod.spec).clone();
+        anti_affinity(&mut spec, HOSTNAME_LABEL, "agent");
+        pod.spec = std::sync::Arc::new(spec);
+    }
+    let kept_off = parts.freeze().unwrap();
+    let found = broken(&kept_off, draft(&kept_off).body());
+    assert_eq!(found, [Rule::Affinity, Rule::AntiAffinity]);
     let apart = snapshot(&away("x", &[(HOSTNAME_LABEL, "agent")]));
     assert_eq!(launched(&apart, &[(A, &["x-0"])]), [Rule::AntiAffinity]);
     assert_eq!(launched(&apart, &[(B, &["x-0"])]), []);

@@ -102,14 +102,49 @@ fn all_offers_of_a_launch_are_in_one_domain() {
     };
     assert_eq!(launched(("l", "zone-a", OnDemand)), []);
     assert_eq!(launched(("l", "zone-b", OnDemand)), [Rule::TopologySpread]);
-    // Nor may a pod that counts and has no constraint be here or there.
+    // A pod that counts and has no constraint may be here or there, and come last.
     let snapshot = cluster()
         .pods_with("x", 1, "1", "1Gi", by_zone)
         .pods_with("y", 1, "1", "1Gi", |spec| app(spec, "web"))
         .freeze();
     let draft = Draft::new(&snapshot).launch("p", &[A], &["default/x-0"]);
     let draft = draft.launch("p", &[B, ("l", "zone-a", OnDemand)], &["default/y-0"]);
-    refused(&snapshot, draft, Rule::TopologySpread);
+    accepted(&snapshot, draft);
+    // But it doesn't fill up the zone that has the fewest.
+    let snapshot = cluster()
+        .pods_with("x", 2, "1", "1Gi", by_zone)
+        .pods_with("y", 1, "1", "1Gi", |spec| app(spec, "web"))
+        .freeze();
+    let with = |others: &[(&str, &str, CapacityType)]| {
+        let draft = Draft::new(&snapshot).launch("p", &[A], &["default/x-0", "default/x-1"]);
+        broken(&snapshot, draft.launch("p", others, &["default/y-0"]).body())
+    };
+    assert_eq!(with(&[B]), []);
+    assert_eq!(with(&[B, ("l", "zone-a", OnDemand)]), [Rule::TopologySpread]);
+}
+
+#[test]
+fn a_node_that_is_launched_for_others_and_counts_is_a_domain() {
+    let web = |honours: bool| over(ZONE_LABEL, move |spread| spread.honours_taints = honours);
+    let with = |honours: bool, tainted: &[(&str, &str, CapacityType)]| {
+        let in_zone_a = |pool: &mut dovetail_solver::model::node_pool::NodePool| {
+            pool.requirements = requirements(&[(ZONE_LABEL, Operator::In, &["zone-a"])]);
+        };
+        let snapshot = machines()
+            .pool_with("p", in_zone_a)
+            .pool_with("gpu", |pool| pool.taints = vec![taint("gpu", "")])
+            .pods_with("x", 2, "1", "1Gi", web(honours))
+            .pods_with("y", 1, "1", "1Gi", |spec| {
+                spec.tolerations = vec![dovetail_solver::testing::build::tolerates("gpu")];
+            })
+            .freeze();
+        let draft = Draft::new(&snapshot).launch("p", &[A], &["default/x-0", "default/x-1"]);
+        broken(&snapshot, draft.launch("gpu", tainted, &["default/y-0"]).body())
+    };
+    assert_eq!(with(true, &[B]), []);
+    assert_eq!(with(false, &[A]), []);
+    assert_eq!(with(false, &[B]), [Rule::TopologySpread]);
+    assert_eq!(with(false, &[A, B]), [Rule::TopologySpread]);
 }
 
 #[test]
