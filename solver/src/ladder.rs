@@ -27,6 +27,7 @@ use crate::lower::Problem;
 use crate::model::money::Cost;
 use crate::model::plan::{Phase, PlanBody, Stopped, Work};
 use crate::options::{Engine, PlanOptions};
+use crate::pack::downsize::downsize;
 use crate::pack::effort::Effort;
 use crate::pack::lower_bound::Prices;
 use crate::pack::memory::Memory;
@@ -199,6 +200,15 @@ impl<'a> Ladder<'a> {
         self.record(name, start, failed);
     }
 
+    /// Makes nodes smaller or cheaper where neither rows nor wishes object.
+    fn shrink(&self, packing: &mut Packing) {
+        let mut cheaper = packing.clone();
+        downsize(self.problem, &mut cheaper);
+        if self.rating(&cheaper) < self.rating(packing) {
+            *packing = cheaper;
+        }
+    }
+
     /// Takes down an engine's run, and what is known after it.
     fn record(&mut self, name: &str, start: Duration, failed: Option<String>) {
         self.work.failures += usize::from(failed.is_some());
@@ -219,6 +229,9 @@ impl<'a> Ladder<'a> {
     /// Where the check refuses it.
     fn propose(&mut self, mut packing: Packing) -> Result<(), String> {
         gangs::make_whole(self.problem, &mut packing);
+        if !self.problem.side.is_empty() {
+            self.shrink(&mut packing);
+        }
         let Some((packing, rating)) = self.better(packing) else {
             return Ok(());
         };

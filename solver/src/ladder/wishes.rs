@@ -167,6 +167,7 @@ mod weighed {
             domains: (0..evenly.domains.count).map(domain).collect(),
             skew: evenly.skew,
             fewest_domains: 0,
+            eligible_bins: None,
             excess: Excess::Costs(evenly.each),
         })
     }

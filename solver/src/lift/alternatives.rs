@@ -4,7 +4,8 @@
 //! of spot would be several times dearer than planned, so a spot market that is empty asks for a new plan; so does a capacity
 //! reservation that turns out to be full. Reservations stand in only for those of their kind, and nothing for a capacity
 //! block: EC2 takes no request for both. Where a rule counts pods of the node by zone or by other labels, all have the same
-//! values of those; where a policy weighs zones, the same zone. Limits, subnets and limited offers hold for the worst joint choice: each launch reserves
+//! values of those, and count or don't count alike; where a policy weighs zones, the same zone. Limits, subnets and limited
+//! offers hold for the worst joint choice: each launch reserves
 //! the largest of its alternatives, and counts in every limited offer that it names. Launches of one filling share
 //! one list.
 
@@ -115,8 +116,9 @@ impl<'a> Lifter<'a> {
         }
         let problem = self.problem;
         let kind = &problem.kinds[launched.kind];
-        let by_price = |bin: &usize| self.rank[*bin];
-        let first = kind.bins.iter().copied().min_by_key(by_price).unwrap_or_default();
+        let alike = |bin: &usize| self.counts_alike(&launched.filling, kind.bins[0], *bin);
+        let bins = kind.bins.iter().copied().filter(alike);
+        let first = bins.min_by_key(|bin| self.rank[*bin]).unwrap_or_default();
         let candidates = self.candidates(launched, first);
         let (bins, uniform) = self.within_limits(launched, candidates);
         let bins = self.with_companions(bins, first, kind);
@@ -160,14 +162,10 @@ impl<'a> Lifter<'a> {
             return Vec::new();
         }
         let is_bound = self.is_bound_to_its_part(&launched.filling);
-        // Whoever buys the cheapest of the list would buy what is interrupted too often, or strands too much, to be the first
-        // choice.
+        // Whoever buys the cheapest of the list would otherwise buy what wishes, interruptions or stranded room spoke against.
+        let from = self.rank[first];
         let pool = &universe.pool(universe.shape(first)).name;
         let weights = problem.snapshot.objective.weights(Some(pool));
-        let is_dearer_on_purpose = [weights.interruption, weights.fragmentation]
-            .iter()
-            .any(|weight| *weight > Price::default());
-        let from = if is_dearer_on_purpose { self.rank[first] } else { 0 };
         let zone = (weights.zone_imbalance > Price::default()).then(|| &universe.offering(first).zone);
         let holds = |bin: usize| {
             let room = self.rooms[bin].as_ref();
@@ -175,6 +173,8 @@ impl<'a> Lifter<'a> {
                 && self.rank[bin] >= from
                 && zone.is_none_or(|zone| universe.offering(bin).zone == *zone)
                 && (!is_bound || problem.parts[bin] == problem.parts[first])
+                && self.counts_alike(&launched.filling, first, bin)
+                && (!problem.side.opening_bins.contains(bin) || problem.parts[bin] == problem.parts[first])
                 && room.is_some_and(|room| resources::fits(&load, room))
                 && compatible.iter().all(|bins| bins.contains(bin))
         };
@@ -208,6 +208,17 @@ impl<'a> Lifter<'a> {
     fn is_bound_to_its_part(&self, filling: &Filling) -> bool {
         let mut groups = filling.iter().map(|(group, _)| *group);
         self.rows_count_nodes || groups.any(|group| self.under_rows.contains(group))
+    }
+
+    /// Whether a spread counts the pods on the one bin's node as it does on the other's.
+    fn counts_alike(&self, filling: &Filling, one: usize, other: usize) -> bool {
+        let spreads = self.problem.side.spreads.iter();
+        let mut eligible =
+            spreads.filter_map(|spread| Some((&spread.groups, spread.eligible_bins.as_ref()?)));
+        eligible.all(|(groups, bins)| {
+            bins.contains(one) == bins.contains(other)
+                || !filling.iter().any(|(group, _)| groups.contains(*group))
+        })
     }
 
     /// Offers that differ only in open labels once, with the launch's labels where they will do.

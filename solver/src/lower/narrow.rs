@@ -63,6 +63,16 @@ impl Standing<'_, '_> {
         });
         matched.map(|(at, _)| at).collect()
     }
+
+    /// Whether no anti-affinity can keep a DaemonSet's pod off a node that it is for.
+    #[must_use]
+    pub fn is_certain(&self, daemon_set: usize) -> bool {
+        let daemon_set = &self.snapshot.daemon_sets[daemon_set];
+        let matches = self
+            .selectors
+            .matching(&daemon_set.name.namespace, &daemon_set.spec.labels);
+        daemon_set.spec.rules.anti_affinity.is_empty() && !self.selectors.may_keep_off(&matches)
+    }
 }
 
 /// What rules about other pods require of a node.

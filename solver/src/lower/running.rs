@@ -125,6 +125,7 @@ impl<'a> Running<'a> {
             if matches.is_clear() && spec.rules.anti_affinity.is_empty() && spec.rules.host_ports.is_empty() {
                 continue;
             }
+            let is_certain = spec.rules.anti_affinity.is_empty() && !selectors.may_keep_off(&matches);
             for (at, node) in snapshot.nodes.iter().enumerate() {
                 let is_there = present
                     .get(&node.name)
@@ -134,7 +135,7 @@ impl<'a> Running<'a> {
                     self.add(at, spec, &matches, 0, selectors);
                     // One that is still there in another shape, or has no room, may take its time.
                     let key = (&node.name, owner);
-                    if !refused.contains(&key) && !leaving.contains(&key) {
+                    if is_certain && !refused.contains(&key) && !leaving.contains(&key) {
                         self.to_come.entry(matches.clone()).or_default().insert(at);
                     }
                 }

@@ -22,6 +22,8 @@ pub struct Selectors<'a> {
     by_label: BTreeMap<(&'a str, &'a str), Vec<usize>>,
     /// Those that ask for no exact label.
     others: Vec<usize>,
+    /// Those by which somebody keeps others off.
+    apart: FixedBitSet,
 }
 
 impl<'a> Selectors<'a> {
@@ -29,6 +31,7 @@ impl<'a> Selectors<'a> {
     #[must_use]
     pub fn of(snapshot: &'a Snapshot) -> Self {
         let mut distinct = BTreeSet::new();
+        let mut apart = BTreeSet::new();
         let mut last: Option<(&Arc<PodSpec>, bool)> = None;
         for pod in snapshot.pods.iter().filter(|pod| !pod.spec.rules.is_empty()) {
             let needs_place = snapshot.needs_place(pod);
@@ -40,19 +43,21 @@ impl<'a> Selectors<'a> {
             last = Some((&pod.spec, needs_place));
             if needs_place {
                 distinct.extend(pod.spec.rules.selectors());
-            } else {
-                distinct.extend(pod.spec.rules.anti_affinity.iter().map(|term| &term.selector));
             }
+            apart.extend(pod.spec.rules.anti_affinity.iter().map(|term| &term.selector));
         }
         for daemon_set in &snapshot.daemon_sets {
             let terms = &daemon_set.spec.rules.anti_affinity;
-            distinct.extend(terms.iter().map(|term| &term.selector));
+            apart.extend(terms.iter().map(|term| &term.selector));
         }
+        distinct.extend(&apart);
         let mut selectors = Self {
             all: distinct.into_iter().collect(),
             ..Self::default()
         };
+        selectors.apart.grow(selectors.all.len());
         for (at, selector) in selectors.all.iter().enumerate() {
+            selectors.apart.set(at, apart.contains(selector));
             let exact = selector.labels.iter().flat_map(Requirements::iter);
             let mut exact = exact.filter_map(|(key, set)| Some((key, set.single()?)));
             match exact.next() {
@@ -73,6 +78,12 @@ impl<'a> Selectors<'a> {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()
+    }
+
+    /// Whether some pod may keep one off that these match.
+    #[must_use]
+    pub fn may_keep_off(&self, matches: &FixedBitSet) -> bool {
+        !self.apart.is_disjoint(matches)
     }
 
     /// The index of one.

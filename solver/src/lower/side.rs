@@ -128,6 +128,9 @@ pub struct Spread {
     pub skew: u64,
     /// Where there are fewer domains than this, the least counts as nothing.
     pub fewest_domains: usize,
+    /// The bins on whose nodes pods count, by position in the universe; `None`: on all. Kinds that can't hold the groups may
+    /// have both sorts.
+    pub eligible_bins: Option<FixedBitSet>,
     /// What a step beyond costs: of the fullest domain, whether it gets pods or not. Forbidden: only those that get bound
     /// pods.
     pub excess: Excess,
@@ -261,6 +264,9 @@ pub struct SideRows {
     pub near: Vec<Near>,
     /// Across nodes, since those without a match depend on whether there is any.
     pub beside: Vec<Beside>,
+    /// Bins, by position in the universe, whose nodes would be a new domain of a spread although none of its pods can be
+    /// there: the first pods elsewhere would be too many at once. A launch becomes none of them that wasn't chosen so.
+    pub opening_bins: FixedBitSet,
 }
 
 impl SideRows {
@@ -289,6 +295,7 @@ impl SideRows {
             rows,
             near,
             beside,
+            opening_bins: _,
         } = self;
         let no_sums = spreads.is_empty() && rows.is_empty();
         let no_domains = together.is_empty() && apart.is_empty() && near.is_empty();

@@ -1,10 +1,13 @@
 //! Every node becomes the cheapest kind that holds what is on it.
 
+use fixedbitset::FixedBitSet;
+
 use crate::lower::Problem;
 use crate::lower::rules::resources;
-use crate::lower::side::Place;
+use crate::lower::side::{Place, Places};
 
 use super::ledger::Ledger;
+use super::side::group_parts::sights;
 use super::side::verdict::on_node_penalty;
 use super::{Filling, Packing, load, stranding};
 
@@ -37,17 +40,30 @@ pub fn cost(problem: &Problem<'_>, kind: usize, filling: &Filling) -> u64 {
     }
 }
 
-/// Moves every launch to the cheapest kind of its weight that holds it and that limits and supplies admit. Not where
-/// rows across nodes tell kinds apart.
+/// Moves every launch to the cheapest kind of its weight that holds it and that limits and supplies admit, where no row
+/// across nodes tells the two apart.
 pub fn downsize(problem: &Problem<'_>, packing: &mut Packing) {
-    if problem.side.span_nodes() {
-        return;
+    if !problem.side.rows.is_empty() {
+        return; // they count nodes, whatever is on them
     }
+    let sights = sights(&problem.side);
     let mut ledger = Ledger::with(problem, &packing.launched);
     for launched in &mut packing.launched {
         let kind = &problem.kinds[launched.kind];
+        let concerned =
+            |groups: &FixedBitSet| launched.filling.iter().any(|(group, _)| groups.contains(*group));
+        let seen: Vec<&Places> = sights
+            .iter()
+            .filter(|(groups, _)| concerned(groups))
+            .flat_map(|(_, places)| places.iter().copied())
+            .collect();
+        let is_alike = |other: usize| {
+            let mut seen = seen.iter();
+            seen.all(|places| places.kinds.contains(other) == places.kinds.contains(launched.kind))
+        };
         let cheaper: Vec<usize> = (0..launched.kind)
             .filter(|other| problem.kinds[*other].tier == kind.tier && problem.kinds[*other].cost < kind.cost)
+            .filter(|other| is_alike(*other))
             .collect();
         ledger.close(problem, launched.kind, launched.count);
         if let Some(other) = cheapest(problem, &launched.filling, &cheaper, &ledger)

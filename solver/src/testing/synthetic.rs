@@ -179,6 +179,7 @@ pub fn zone_spread(problem: &Problem<'_>, names: &[&str], skew: u64) -> Spread {
         domains: zones(problem).into_iter().map(domain).collect(),
         skew,
         fewest_domains: 0,
+        eligible_bins: None,
         excess: Excess::Forbidden,
     }
 }
@@ -467,6 +468,7 @@ impl Draw<'_> {
             domains,
             skew: number(self.random, 1, 2),
             fewest_domains: self.random.below(4),
+            eligible_bins: None,
             excess: self.excess(),
         }
     }

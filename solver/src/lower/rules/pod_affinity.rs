@@ -77,8 +77,10 @@ pub fn wishes<'a>(standing: Standing<'_, 'a>, members: &[Member<'_, 'a>]) -> Vec
             of.difference_with(&groups);
         }
         let may_start = matches_itself && there.is_empty() && daemon_sets.is_empty();
-        let company =
-            (!daemon_sets.is_empty()).then(|| (daemon_sets, standing.running.staying_or_to_come(&selected)));
+        let company = (!daemon_sets.is_empty()).then(|| {
+            let certain = daemon_sets.into_iter().filter(|at| standing.is_certain(*at));
+            (certain.collect(), standing.running.staying_or_to_come(&selected))
+        });
         let wish = Wish {
             keys,
             groups,

@@ -3,7 +3,7 @@
 //! Counted are pods of the selector that stay or come, on nodes that are eligible: they have every key of the pod's hard
 //! constraints, and its selector, affinity and tolerations admit them where the policies say so. Domains are the values of
 //! the key on eligible existing nodes and on nodes with every key that the pod could have launched; volumes have no say.
-//! Under the hostname a node to launch is a domain without pods, so wherever one could be, a cap on each node says it all.
+//! So are those of nodes that count and could be launched for others. Under the hostname a node to launch is a domain without pods, so wherever one could be, a cap on each node says it all.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -46,8 +46,8 @@ type Policy<'a> = (
 /// A value with its places, and nodes of the snapshot that count there.
 type Value = (String, FixedBitSet, FixedBitSet, Vec<usize>);
 
-/// One row: key, selector, skew, fewest domains, and the domains.
-type Rule<'a> = (&'a str, usize, u32, u32, Vec<Value>);
+/// One row: key, selector, skew, fewest domains, the domains, and the bins that count.
+type Rule<'a> = (&'a str, usize, u32, u32, Vec<Value>, Option<FixedBitSet>);
 
 /// Adds the rows.
 pub fn compile(context: &Context<'_, '_>, side: &mut SideRows) {
@@ -79,6 +79,8 @@ pub fn compile(context: &Context<'_, '_>, side: &mut SideRows) {
                     .or_insert_with(|| context.no_groups())
             } else {
                 let domains = view.domains(context, &spread.topology_key);
+                side.opening_bins
+                    .union_with(&view.opening_bins(context, &spread.topology_key, &domains));
                 let fewest = spread.min_domains.unwrap_or(0);
                 let rule = (
                     spread.topology_key.as_str(),
@@ -86,6 +88,7 @@ pub fn compile(context: &Context<'_, '_>, side: &mut SideRows) {
                     spread.max_skew,
                     fewest,
                     domains,
+                    view.admitted.clone(),
                 );
                 in_domains.entry(rule).or_insert_with(|| context.no_groups())
             };
@@ -147,7 +150,7 @@ fn cap(context: &Context<'_, '_>, counted: usize, skew: u32, bound: &FixedBitSet
 
 /// `None` where it can't be broken.
 fn row(context: &Context<'_, '_>, rule: Rule<'_>, bound: FixedBitSet) -> Option<Spread> {
-    let (_, counted, skew, fewest, values) = rule;
+    let (_, counted, skew, fewest, values, eligible_bins) = rule;
     let fewest_domains = usize::try_from(fewest).unwrap_or(usize::MAX);
     if values.is_empty() || values.len() == 1 && fewest_domains <= 1 {
         return None;
@@ -163,6 +166,7 @@ fn row(context: &Context<'_, '_>, rule: Rule<'_>, bound: FixedBitSet) -> Option<
         domains: domains.collect(),
         skew: u64::from(skew),
         fewest_domains,
+        eligible_bins,
         excess: Excess::Forbidden,
     })
 }
@@ -173,9 +177,14 @@ struct View {
     nodes: Vec<usize>,
     /// Kinds that are.
     kinds: FixedBitSet,
-    /// Parts of nodes that could be launched and have every key.
+    /// Parts of nodes that could be launched for it and have every key.
     parts: BTreeSet<usize>,
+    /// Parts of all nodes that have every key.
+    keyed: BTreeSet<usize>,
     is_launchable: bool,
+    ignores_taints: bool,
+    /// Bins whose labels count; `None`: all.
+    admitted: Option<FixedBitSet>,
 }
 
 struct Views<'v, 'c, 'a> {
@@ -234,11 +243,15 @@ fn view<'v>(
     let launchable = admitted.intersection(&tolerated);
     let parts: BTreeSet<usize> = launchable.map(|bin| context.bin_parts[bin]).collect();
     let parts: BTreeSet<usize> = parts.into_iter().filter(|part| has_keys(*part)).collect();
+    let all: BTreeSet<usize> = context.bin_parts.iter().copied().collect();
     View {
         nodes: nodes.filter(|(_, node)| counts(node)).map(|(at, _)| at).collect(),
         kinds,
         is_launchable: !parts.is_empty(),
         parts,
+        keyed: all.into_iter().filter(|part| has_keys(*part)).collect(),
+        ignores_taints: !honours_taints,
+        admitted: (honours_affinity && !admitted.is_full()).then_some(admitted),
     }
 }
 
@@ -254,6 +267,27 @@ pub(super) fn tolerates(spec: &PodSpec, node: &Node) -> bool {
 }
 
 impl View {
+    /// Bins of nodes that count and whose value is none of the domains': of NodePools with taints that the pods don't
+    /// tolerate, and the policy ignores.
+    fn opening_bins(&self, context: &Context<'_, '_>, key: &str, domains: &[Value]) -> FixedBitSet {
+        let mut bins = FixedBitSet::with_capacity(context.bin_parts.len());
+        let is_domain = |value: &str| domains.iter().any(|domain| domain.0 == value);
+        let opens = |part: &usize| {
+            context
+                .value_of_part(*part, key)
+                .is_some_and(|value| !is_domain(value))
+        };
+        let parts: BTreeSet<usize> = self.keyed.iter().copied().filter(opens).collect();
+        if self.ignores_taints && !parts.is_empty() {
+            let all = context.bin_parts.iter().enumerate();
+            bins.extend(all.filter(|(_, part)| parts.contains(part)).map(|(bin, _)| bin));
+            if let Some(admitted) = &self.admitted {
+                bins.intersect_with(admitted);
+            }
+        }
+        bins
+    }
+
     /// The domains of a key, by value.
     fn domains(&self, context: &Context<'_, '_>, key: &str) -> Vec<Value> {
         let none = || (context.no_places(), Vec::new());
@@ -263,6 +297,12 @@ impl View {
             .iter()
             .filter_map(|part| context.value_of_part(*part, key));
         domains.extend(launched.map(|value| (value, none())));
+        // A node for others that counts is a domain as well, once it is there: nobody can wait until it isn't to come.
+        let of_others = self
+            .kinds
+            .ones()
+            .filter_map(|kind| context.value_of_kind(kind, key));
+        domains.extend(of_others.map(|value| (value, none())));
         for node in &self.nodes {
             let labels = &context.problem.snapshot.nodes[*node].labels;
             if let Some(value) = labels.get(key) {

@@ -15,13 +15,14 @@ use super::nodes::State;
 impl State<'_> {
     /// Places pods of a group that rows know; how many are left.
     pub(super) fn place_by_rows(&mut self, group: usize, count: u64) -> u64 {
-        let parts = self.ranked(group);
+        let ranked = self.ranked(group);
+        let parts: Vec<usize> = ranked.iter().map(|(_, part)| *part).collect();
         if self.has_to_start_beside(group) {
             return self.start_on_one_node(group, count, &parts);
         }
         let choices = self.across.choices(group);
         if choices.is_empty() {
-            return count - self.share_out(group, count, &parts).iter().sum::<u64>();
+            return self.share_by_weight(group, count, &ranked);
         }
         let mut best: Option<(u64, &[usize])> = None;
         let candidates = self.by_domain(&choices, &parts);
@@ -40,8 +41,25 @@ impl State<'_> {
         count - placed.into_iter().flatten().sum::<u64>()
     }
 
-    /// Parts where a group has any place: those with rooms for it first, then the cheapest for it.
-    fn ranked(&self, group: usize) -> Vec<usize> {
+    /// Places pods of a group in these parts, the best first; how many are left. One that spreads only count levels the parts
+    /// of the heaviest pools, and goes to those of lighter ones with what the others don't take.
+    fn share_by_weight(&mut self, group: usize, count: u64, ranked: &[(usize, usize)]) -> u64 {
+        let parts: Vec<usize> = ranked.iter().map(|(_, part)| *part).collect();
+        let mut left = count;
+        for (at, (rank, _)) in ranked.iter().enumerate() {
+            let is_last = ranked
+                .get(at + 1)
+                .is_none_or(|(next, _)| next > rank && *rank > 0);
+            if left > 0 && is_last && (at + 1 == ranked.len() || !self.across.is_spread(group)) {
+                left -= self.share_out(group, left, &parts[..=at]).iter().sum::<u64>();
+            }
+        }
+        left
+    }
+
+    /// Parts where a group has any place, each behind its rank: those with rooms for it first, then the heaviest pools' and the
+    /// cheapest for it.
+    fn ranked(&self, group: usize) -> Vec<(usize, usize)> {
         let problem = self.problem;
         let parts = &self.across.parts;
         let mut ranks: BTreeMap<usize, (usize, u64)> = BTreeMap::new();
@@ -58,7 +76,7 @@ impl State<'_> {
         }
         let mut ranked: Vec<usize> = ranks.keys().copied().collect();
         ranked.sort_by_key(|part| ranks[part]);
-        ranked
+        ranked.into_iter().map(|part| (ranks[&part].0, part)).collect()
     }
 
     /// Parts by their domains in all of these partitions; those outside are left out.

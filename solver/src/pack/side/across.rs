@@ -344,6 +344,12 @@ impl Across {
         })
     }
 
+    /// Whether a spread that pods of a group have says where they go.
+    #[must_use]
+    pub fn is_spread(&self, group: usize) -> bool {
+        self.roles[group].spreads.iter().any(|(_, _, is_bound)| *is_bound)
+    }
+
     /// Partitions of which a group has to choose one domain now, since nothing has chosen it yet.
     #[must_use]
     pub fn choices(&self, group: usize) -> Vec<usize> {

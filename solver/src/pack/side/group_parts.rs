@@ -106,7 +106,8 @@ pub fn under_rows(side: &SideRows) -> FixedBitSet {
 }
 
 /// For each row across nodes: its groups, and the sets of places by which it counts them.
-fn sights(side: &SideRows) -> Vec<(FixedBitSet, Vec<&Places>)> {
+#[must_use]
+pub fn sights(side: &SideRows) -> Vec<(FixedBitSet, Vec<&Places>)> {
     let SideRows {
         caps: _,
         conflicts: _,
@@ -117,6 +118,7 @@ fn sights(side: &SideRows) -> Vec<(FixedBitSet, Vec<&Places>)> {
         rows,
         near,
         beside,
+        opening_bins: _,
     } = side;
     let mut sights = Vec::new();
     for spread in spreads {
