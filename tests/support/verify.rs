@@ -59,7 +59,7 @@ pub(crate) fn judged(input: &Input, plan: &Value) -> (Vec<String>, Vec<String>) 
     addresses::findings(input, plan, &mut findings);
     findings.extend(judge.gangs.findings(plan));
     findings.append(&mut after.disagreements);
-    findings.extend(after.left_out(|pod, key| judge.launchable(pod, key)));
+    findings.extend(after.left_out(|pod, key, all| judge.launchable(pod, key, all)));
     let mut needless = Vec::new();
     judge.refusals(&mut after, &numbers, &mut needless);
     (findings, needless)
@@ -162,12 +162,16 @@ impl Judge<'_> {
             }
             last = offer.price;
         }
-        for name in list(launch, "/pods") {
-            if let Some(heavier) = self.heavier_pool(pool, name, after) {
-                findings.push(format!(
-                    "NodePool {heavier} of a higher weight could take one of its pods"
-                ));
-            }
+        // A node that one of its pods needs may take others in.
+        let heavier = list(launch, "/pods")
+            .iter()
+            .map(|name| self.heavier_pool(pool, name, after));
+        if let Some(heavier) = heavier.collect::<Option<Vec<String>>>()
+            && let Some(heavier) = heavier.first()
+        {
+            findings.push(format!(
+                "NodePool {heavier} of a higher weight could take its pods"
+            ));
         }
     }
 
@@ -189,8 +193,8 @@ impl Judge<'_> {
         Some(text(heavier, "/metadata/name").to_owned())
     }
 
-    /// Values of a label that a new node for the pod could have, limits apart.
-    fn launchable(&self, pod: &Pod, key: &str) -> BTreeSet<String> {
+    /// Values of a label that a new node for the pod with all of some labels could have, limits apart.
+    fn launchable(&self, pod: &Pod, key: &str, all: &BTreeSet<&str>) -> BTreeSet<String> {
         let pools = self.input.kind("NodePool").filter(|pool| !is_static(pool));
         let nodes = pools.flat_map(|pool| {
             let offers = offers_for(self.input, pool, pod);
@@ -198,7 +202,8 @@ impl Judge<'_> {
                 .into_iter()
                 .map(|offer| node_labels(self.input, pool, &offer))
         });
-        nodes.filter_map(|mut labels| labels.remove(key)).collect()
+        let counting = nodes.filter(|labels| all.iter().all(|key| labels.contains_key(*key)));
+        counting.filter_map(|mut labels| labels.remove(key)).collect()
     }
 
     /// What is planned for a node that is there.

@@ -190,6 +190,18 @@ impl Cluster {
         }
     }
 
+    /// Never pods of DaemonSets, which alone have no label `only`: a spread that counts those doesn't see what comes with
+    /// nodes to launch (ARCHITECTURE.md, "What is not weighed").
+    fn spread_selector(&mut self, app: &str) -> Value {
+        let mut selector = self.selector(app);
+        let no_daemons = json!({"key": "only", "operator": "Exists"});
+        match selector.get_mut("matchExpressions").and_then(Value::as_array_mut) {
+            Some(expressions) => expressions.push(no_daemons),
+            None => selector["matchExpressions"] = json!([no_daemons]),
+        }
+        selector
+    }
+
     fn spread(&mut self, app: &str) -> Value {
         let hard = self.dice.percent(75);
         let mut spread = json!({
@@ -197,7 +209,7 @@ impl Cluster {
             "whenUnsatisfiable": if hard { "DoNotSchedule" } else { "ScheduleAnyway" },
         });
         if self.dice.percent(97) {
-            spread["labelSelector"] = self.selector(app);
+            spread["labelSelector"] = self.spread_selector(app);
             if self.dice.percent(15) {
                 spread["matchLabelKeys"] = json!(["version"]);
             }

@@ -24,7 +24,8 @@ const SUBSTITUTIONS: u64 = 3;
 pub(crate) struct After<'a> {
     scheduler: Scheduler<'a>,
     pods: &'a Pods,
-    planned: BTreeSet<usize>,
+    /// Kind and place of each pod that the plan puts somewhere.
+    planned: BTreeSet<(usize, usize)>,
     /// What the scheduler would not do.
     pub(crate) disagreements: Vec<String>,
 }
@@ -59,7 +60,7 @@ impl<'a> After<'a> {
     /// One replay; the scheduler keeps its outcome.
     fn replay(&mut self, plan: &Value, granted: &[&Offer], dice: &mut Dice) {
         let mut wishes = self.set_up(plan, granted);
-        self.planned = wishes.iter().map(|wish| wish.kind).collect();
+        self.planned = wishes.iter().map(|wish| (wish.kind, wish.place)).collect();
         let start: Vec<Place> = self.scheduler.places.clone();
         let mut best: Option<Vec<String>> = None;
         for order in 0..=ORDERS {
@@ -222,7 +223,10 @@ impl<'a> After<'a> {
     }
 
     /// Hard spreads that are met only because a domain that could have been launched was left out.
-    pub(crate) fn left_out(&self, launchable: impl Fn(&Pod, &str) -> BTreeSet<String>) -> Vec<String> {
+    pub(crate) fn left_out(
+        &self,
+        launchable: impl Fn(&Pod, &str, &BTreeSet<&str>) -> BTreeSet<String>,
+    ) -> Vec<String> {
         self.scheduler.left_out(&self.planned, launchable)
     }
 }

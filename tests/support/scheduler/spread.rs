@@ -68,14 +68,16 @@ impl Scheduler<'_> {
 
     /// Final counts against the domains that there are *and* those that could be launched: staying out of a dearer zone
     /// doesn't meet a spread. Judged for pods that count themselves, where whoever is planned and counted has the
-    /// constraint too. `launchable` gives the values of a key that a new node for the pod could have.
+    /// constraint too. `launchable` gives the values of a key that a new node for the pod could have that has all the keys
+    /// it spreads over.
     pub(super) fn left_out(
         &self,
-        planned: &BTreeSet<usize>,
-        launchable: impl Fn(&Pod, &str) -> BTreeSet<String>,
+        planned: &BTreeSet<(usize, usize)>,
+        launchable: impl Fn(&Pod, &str, &BTreeSet<&str>) -> BTreeSet<String>,
     ) -> Vec<String> {
         let mut findings = Vec::new();
-        for kind in planned {
+        let kinds: BTreeSet<usize> = planned.iter().map(|(kind, _)| *kind).collect();
+        for kind in &kinds {
             let wanted = &self.kinds[*kind];
             for (index, spread) in wanted.rules.spreads.iter().enumerate() {
                 let alike = |other: &usize| {
@@ -87,11 +89,14 @@ impl Scheduler<'_> {
                             .any(|theirs| theirs.key == spread.key && theirs.selector == spread.selector)
                 };
                 let own = counts(spread, &wanted.pod, &wanted.pod);
-                if spread.key == "kubernetes.io/hostname" || !own || !planned.iter().all(alike) {
+                if spread.key == "kubernetes.io/hostname" || !own || !kinds.iter().all(alike) {
                     continue;
                 }
                 let mut found = self.domains(*kind, index);
-                let possible = launchable(&wanted.pod, &spread.key);
+                let keys = (wanted.rules.spreads.iter())
+                    .map(|spread| spread.key.as_str())
+                    .filter(|key| *key != "kubernetes.io/hostname");
+                let possible = launchable(&wanted.pod, &spread.key, &keys.collect());
                 for domain in &possible {
                     found.entry(domain).or_default();
                 }
@@ -101,9 +106,9 @@ impl Scheduler<'_> {
                     found.values().min().copied().unwrap_or(0)
                 };
                 let has_planned = |domain: &str| {
-                    self.places.iter().any(|place| {
-                        place.labels.get(&spread.key).is_some_and(|value| value == domain)
-                            && place.kinds.contains_key(kind)
+                    planned.iter().any(|(planned, place)| {
+                        let labels = &self.places[*place].labels;
+                        planned == kind && labels.get(&spread.key).is_some_and(|value| value == domain)
                     })
                 };
                 for (domain, count) in &found {
