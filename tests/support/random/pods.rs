@@ -191,7 +191,7 @@ impl Cluster {
     }
 
     /// Never pods of DaemonSets, which alone have no label `only`: a spread that counts those doesn't see what comes with
-    /// nodes to launch (ARCHITECTURE.md, "What is not weighed").
+    /// nodes to launch (README.md, "What it does not do yet").
     fn spread_selector(&mut self, app: &str) -> Value {
         let mut selector = self.selector(app);
         let no_daemons = json!({"key": "only", "operator": "Exists"});
