@@ -9,6 +9,7 @@ use crate::model::subnet::Subnet;
 use crate::options::PlanOptions;
 use crate::quota::Unlimited;
 
+#[cfg(test)]
 fn planned(free: &[(&str, u64)], count: usize, edit: impl Fn(&mut Cluster)) -> Plan<Checked> {
     let mut cluster = pods(cluster(), "web", count, |spec| {
         anti_affinity(spec, HOSTNAME_LABEL, "web");
