@@ -119,7 +119,10 @@ pub(crate) fn node_labels(input: &Input, pool: &Value, offer: &Offer) -> Labels 
 
 /// Labels that a capacity reservation gives its nodes.
 fn reservation_labels(input: &Input, class: &Value, id: &str) -> Labels {
-    let Some(sale) = all_sales(input).find(|sale| !id.is_empty() && sale.reservation == id) else {
+    if id.is_empty() {
+        return Labels::new();
+    }
+    let Some(sale) = all_sales(input).find(|sale| sale.reservation == id) else {
         return Labels::new();
     };
     let mut listed = list(class, "/status/capacityReservations").iter();

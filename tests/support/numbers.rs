@@ -28,9 +28,18 @@ pub(crate) struct Sale {
 
 /// Everything that the catalogue sells, whether or not it can be had now. Nothing is given away but what is reserved.
 pub(crate) fn all_sales(input: &Input) -> impl Iterator<Item = Sale> + '_ {
+    sold(input, |_| true)
+}
+
+/// The same of some instance types.
+fn sold<'a>(
+    input: &'a Input,
+    is_wanted: impl Fn(&str) -> bool + Copy + 'a,
+) -> impl Iterator<Item = Sale> + 'a {
     let types = input
         .kind("Catalog")
-        .flat_map(|catalogue| list(catalogue, "/spec/instanceTypes"));
+        .flat_map(|catalogue| list(catalogue, "/spec/instanceTypes"))
+        .filter(move |found| is_wanted(text(found, "/name")));
     let of_types = types.flat_map(move |found| {
         let everywhere = zones(input).into_iter().flat_map(|zone| {
             let short = [("/onDemand", "on-demand"), ("/spot", "spot")];
@@ -51,7 +60,8 @@ pub(crate) fn all_sales(input: &Input) -> impl Iterator<Item = Sale> + '_ {
     });
     let reserved = input
         .kind("Catalog")
-        .flat_map(|catalogue| list(catalogue, "/spec/reservations"));
+        .flat_map(|catalogue| list(catalogue, "/spec/reservations"))
+        .filter(move |one| is_wanted(text(one, "/instanceType")));
     let reserved = reserved.map(|one| Sale {
         capacity_type: "reserved".to_owned(),
         ..sale(text(one, "/instanceType"), one, "/id")
@@ -78,8 +88,9 @@ fn sale(name: &str, offer: &Value, id: &str) -> Sale {
 
 /// All sales of a type, zone and capacity type, the cheapest first.
 pub(crate) fn sales(input: &Input, name: &str, zone: &str, capacity_type: &str) -> Vec<Sale> {
-    let mut sales: Vec<Sale> = all_sales(input)
-        .filter(|sale| sale.instance_type == name && sale.zone == zone && sale.capacity_type == capacity_type)
+    let of_type = sold(input, |found| found == name);
+    let mut sales: Vec<Sale> = of_type
+        .filter(|sale| sale.zone == zone && sale.capacity_type == capacity_type)
         .collect();
     sales.sort_by(|one, two| one.price.total_cmp(&two.price));
     sales
