@@ -163,14 +163,13 @@ impl<'a> Lifter<'a> {
         }
         let is_bound = self.is_bound_to_its_part(&launched.filling);
         // Whoever buys the cheapest of the list would otherwise buy what wishes, interruptions or stranded room spoke against.
-        let from = self.rank[first];
         let pool = &universe.pool(universe.shape(first)).name;
         let weights = problem.snapshot.objective.weights(Some(pool));
         let zone = (weights.zone_imbalance > Price::default()).then(|| &universe.offering(first).zone);
         let holds = |bin: usize| {
             let room = self.rooms[bin].as_ref();
             is_bought_alike(universe.offering(bin), bought)
-                && self.rank[bin] >= from
+                && universe.offering(bin).price >= bought.price
                 && zone.is_none_or(|zone| universe.offering(bin).zone == *zone)
                 && (!is_bound || problem.parts[bin] == problem.parts[first])
                 && self.counts_alike(&launched.filling, first, bin)
